@@ -12,7 +12,9 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "judge/judge.h"
+#include "output_file.h"
 #include "page/table.h"
+#include "percent.h"
 #include "store/run_dir.h"
 #include "terminal.h"
 
@@ -75,7 +77,7 @@ int run_baseline(const BaselineArguments& given) {
     say(text);
     return 0;
   }
-  write_file_atomic(given.out, text);
+  write_output_file(given.out, text);
   for (const std::string& line : page::text_lines(judged_metrics(made.baseline))) say(line + "\n");
   tell(fmt::format("{} in {}; a suite uses it with 'baseline: {}'\n",
                    counted(made.baseline.entries.size(), "entry", "entries"), given.out,
@@ -98,7 +100,7 @@ void add_baseline(CLI::App& app, Action& action) {
   command
       ->add_option("--tolerance", given->tolerance_percent,
                    "No range is narrower than this to both sides of its median")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(percent())
       ->capture_default_str()
       ->type_name("PERCENT");
   command->add_option("--metric", given->metrics, "Judge this metric too, besides every headline")

@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "core/units.h"
+#include "output_file.h"
 #include "push.h"
 #include "push/challenge_request.h"
 
@@ -37,7 +38,7 @@ int challenge(const ChallengeRequest& given) {
   if (given.out.empty())
     fmt::print("{}", text);
   else
-    write_file_atomic(given.out, text);
+    write_output_file(given.out, text);
   return 0;
 }
 

@@ -1,5 +1,4 @@
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -17,7 +16,9 @@
 #include "core/parallel.h"
 #include "core/text.h"
 #include "outcome.h"
+#include "output_file.h"
 #include "page/bilingual.h"
+#include "percent.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -75,20 +76,12 @@ std::vector<compare::Side> read_sides(const std::vector<std::string>& texts) {
 int run_compare(const CompareArguments& arguments) {
   const CompareFormat format = format_of(arguments);
   const bool to_stdout = arguments.output.empty() || arguments.output == "-";
-  // What is written replaces the file: of a device or a folder nothing must be left of its name.
-  if (std::error_code ec; !to_stdout && std::filesystem::exists(arguments.output, ec) &&
-                          !std::filesystem::is_regular_file(arguments.output, ec))
-    throw Error(ErrorKind::usage, "not a file that can be written", arguments.output,
-                "name a file, or '-' for the standard output");
+  if (!to_stdout) (void)output_place(arguments.output);  // before the work
   if (format == CompareFormat::html && to_stdout && terminal().interactive)
     throw Error(ErrorKind::usage, "a page is not for a terminal", "--format html",
                 "name a file, as in -o comparison.html");
   std::vector<compare::Bound> bounds;
   for (const std::string& text : arguments.bounds) bounds.push_back(compare::parse_bound(text));
-  // CLI11's range lets it pass.
-  if (std::isnan(arguments.tolerance_percent))
-    throw Error(ErrorKind::usage, "not a number of percent", "--tolerance nan",
-                "give a number from 0 to 100");
   compare::Options options;
   options.tolerance = arguments.tolerance_percent / 100;
   options.all_metrics = arguments.all_metrics || format == CompareFormat::html;
@@ -124,7 +117,7 @@ int run_compare(const CompareArguments& arguments) {
   if (to_stdout)
     say(rendered());
   else
-    write_file_atomic(arguments.output, rendered());
+    write_output_file(arguments.output, rendered());
   for (const compare::Excess& excess : over)
     std::cerr << "assay: " << printable(excess.text) << "\n";
   return over.empty() ? 0 : kExceededExit;
@@ -150,7 +143,7 @@ void add_compare(CLI::App& app, Action& action) {
   command
       ->add_option("--tolerance", arguments->tolerance_percent,
                    "Changes within so many percent are the SAME")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(percent())
       ->capture_default_str()
       ->type_name("PERCENT");
   command

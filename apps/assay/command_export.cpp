@@ -16,6 +16,7 @@
 #include "exports/mlflow.h"
 #include "exports/openmetrics.h"
 #include "history_folder.h"
+#include "output_file.h"
 #include "paths.h"
 #include "report/read_result.h"
 #include "tensorboard/run_events.h"
@@ -100,7 +101,7 @@ int export_openmetrics(const ExportArguments& arguments) {
     return 0;
   }
   // At once: a collector may read it at any moment.
-  write_file_atomic(arguments.to, text);
+  write_output_file(arguments.to, text);
   say(printable(arguments.to) + "\n");
   return 0;
 }

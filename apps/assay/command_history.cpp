@@ -16,8 +16,10 @@
 #include "history/remove_runs.h"
 #include "history_folder.h"
 #include "outcome.h"
+#include "output_file.h"
 #include "page/bilingual.h"
 #include "page/table.h"
+#include "percent.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -42,7 +44,7 @@ struct HistoryArguments {
 
 void write_out(const std::string& text, const std::string& output) {
   if (output.empty()) return say(text);
-  write_file_atomic(output, text, false);
+  write_output_file(output, text);
   say(output + "\n");
 }
 
@@ -121,6 +123,10 @@ int show_history(const HistoryArguments& arguments) {
     write_out(history::render_history(found, {.width = kFileWidth}), arguments.output);
   say_remarks(remarks);
   if (arguments.fail_percent < 0) return 0;
+  if (found.trends.empty()) {
+    say_remarks({"no case has a result: nothing shows that none got worse"});
+    return kExceededExit;
+  }
   const std::vector<std::string> worse = history::worse_now(found, arguments.fail_percent / 100);
   say_remarks(worse);
   return worse.empty() ? 0 : kExceededExit;
@@ -143,13 +149,13 @@ void add_history(CLI::App& app, Action& action) {
   command
       ->add_option("--min-change", arguments->least_percent,
                    "Mark no changes that are smaller, in percent")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(percent())
       ->capture_default_str()
       ->type_name("PERCENT");
   command
       ->add_option("--fail-on", arguments->fail_percent,
                    "End with 7 when a case's last change made it worse by more than this")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(percent())
       ->type_name("PERCENT");
   command->add_flag("--invalid-too", arguments->invalid_too, "Also cases that are not VALID");
   command->add_flag("--disk", arguments->disk, "Show what the runs take on the disk instead");

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "output_file.h"
 #include "paths.h"
 #include "rendezvous/hostfile.h"
 #include "rendezvous/round_files.h"
@@ -78,7 +79,7 @@ int run(const HostfileOptions& options) {
   if (options.out.empty()) {
     fmt::print("{}", text);
   } else {
-    write_file_atomic(options.out, text);
+    write_output_file(options.out, text);
     tell(
         fmt::format("{}: form {}, {}\n", options.out, options.form, counted(hosts.size(), "host")));
   }

@@ -14,6 +14,7 @@
 #include "importer/flagperf.h"
 #include "importer/modelarts_package.h"
 #include "importer/nodes.h"
+#include "output_file.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -48,7 +49,7 @@ int import_flagperf(const ImportOptions& options) {
   if (options.out.empty()) {
     fmt::print("{}", result.suite_yaml);
   } else {
-    write_file_atomic(options.out, result.suite_yaml);
+    write_output_file(options.out, result.suite_yaml);
     tell(fmt::format("{}: {} imported, {} left out\n", options.out,
                      counted(result.imported.size(), "case"), result.skipped.size()));
   }
@@ -61,7 +62,7 @@ int import_nodes(const ImportOptions& options) {
   if (options.out.empty()) {
     fmt::print("{}", result.cluster_yaml);
   } else {
-    write_file_atomic(options.out, result.cluster_yaml);
+    write_output_file(options.out, result.cluster_yaml);
     tell(fmt::format("{}: {} of {}\n", options.out, counted(result.nodes.size(), "node"),
                      result.format));
   }
@@ -72,7 +73,7 @@ void put_suite(const std::string& yaml, const ImportOptions& options) {
   if (options.out.empty())
     fmt::print("{}", yaml);
   else
-    write_file_atomic(options.out, yaml);
+    write_output_file(options.out, yaml);
 }
 
 int import_aah(const ImportOptions& options) {

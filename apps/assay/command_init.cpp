@@ -12,6 +12,7 @@
 #include "core/pattern.h"
 #include "core/text.h"
 #include "importer/suite_draft.h"
+#include "output_file.h"
 #include "planning.h"
 #include "questions.h"
 #include "terminal.h"
@@ -140,7 +141,7 @@ int init(const InitOptions& given) {
   ask_where(ask, given, draft);
   ask_what(ask, given, catalog, draft);
   ask_metric(ask, given, draft);
-  write_file_atomic(given.file, importer::to_yaml(draft));
+  write_output_file(given.file, importer::to_yaml(draft));
   PlanRequest request;
   request.suite = given.file;
   const plan::Plan plan = make_plan(request);

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -98,6 +99,12 @@ void add_key(CLI::App& app, Action& action) {
   add("list", "List your key and the trusted ones", list_keys);
   CLI::App* trust = add("trust", "Show runs with this key's signature under a name", [given] {
     const std::string key = public_key_of(given->key);
+    const std::map<std::string, std::string> known = given->store().trusted();
+    if (const auto other = known.find(given->name); other != known.end() && other->second != key)
+      throw Error(ErrorKind::usage,
+                  "another key is trusted as '" + given->name +
+                      "': " + evidence::fingerprint(other->second),
+                  {}, "ask its owner; 'assay key untrust " + given->name + "' forgets it");
     given->store().trust(given->name, key);
     tell(fmt::format("{} is trusted as {}; compare this fingerprint with its owner's\n",
                      evidence::fingerprint(key), given->name));

@@ -7,11 +7,13 @@
 #include "byte_progress.h"
 #include "commands.h"
 #include "core/error.h"
+#include "core/scratch_folder.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "evidence/key_store.h"
 #include "judge/judge.h"
 #include "outcome.h"
+#include "output_file.h"
 #include "pack/open_run.h"
 #include "pack/packed_run.h"
 #include "page/table.h"
@@ -63,8 +65,8 @@ struct PackArguments {
 int run_pack(const PackArguments& given) {
   const store::RunDir run = store::RunDir::open(given.run);
   if (!given.with_secrets) push::check_for_secrets(run.plan());
-  const fs::path out =
-      given.out.empty() ? run.plan().run_id + std::string(pack::kExtension) : given.out;
+  const fs::path out = output_place(
+      given.out.empty() ? run.plan().run_id + std::string(pack::kExtension) : given.out);
   if (!given.replace && fs::exists(out))
     throw Error(ErrorKind::usage, "it exists already", out.string(), "'--replace' writes over it");
   ByteProgress progress("Packed", kSilence_ns);
@@ -146,10 +148,10 @@ bool accept_run(const fs::path& folder, const pack::Contents& contents,
 int run_unpack(const UnpackArguments& given) {
   if (given.list) return list_files(given);
   const pack::Contents contents = pack::list(given.file);
-  std::unique_ptr<pack::ScratchFolder> scratch;
+  std::unique_ptr<ScratchFolder> scratch;
   fs::path folder = given.folder.empty() ? fs::path(contents.run_id) : fs::path(given.folder);
   if (given.verify) {
-    scratch = std::make_unique<pack::ScratchFolder>();
+    scratch = std::make_unique<ScratchFolder>("assay-unpack");
     folder = scratch->path() / "run";
   }
   ByteProgress progress(given.verify ? "Verified" : "Unpacked", kSilence_ns);

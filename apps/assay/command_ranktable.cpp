@@ -12,6 +12,7 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "output_file.h"
 #include "paths.h"
 #include "rendezvous/device_addresses.h"
 #include "rendezvous/rank_table.h"
@@ -110,7 +111,7 @@ void write(const RankTable& table, TableForm form, const RanktableOptions& optio
     fmt::print("{}", text);
     return;
   }
-  write_file_atomic(options.out, text);
+  write_output_file(options.out, text);
   fmt::print("{}: {}\n", options.out, summary(table, form));
 }
 

@@ -122,7 +122,7 @@ void add_note(CLI::App& app, Action& action) {
       ->type_name("RUN");
   command->add_option("text", arguments->text, "The note")->type_name("TEXT");
   command->add_option("--remove", arguments->remove, "Take this note away, by its number")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1'000'000'000))
       ->type_name("N");
   add_results_option(*command, arguments->results);
   command->footer(

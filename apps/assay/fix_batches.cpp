@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
+#include "core/scratch_folder.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "terminal.h"
@@ -30,16 +31,13 @@ bool searches(const plan::Plan& plan, const plan::CasePlan& plan_case) {
 
 // FINISHED of an assay-train that was asked for the batch size; null: it did not say it.
 Json ask(const plan::CasePlan& plan_case) {
-  std::string folder = (std::filesystem::temp_directory_path() / "assay-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr)
-    throw system_error(ErrorKind::environment, "cannot make a temporary folder", folder, errno);
-  const std::string file = folder + "/config.json";
+  const ScratchFolder folder("assay-batch");
+  const std::string file = folder.path() / "config.json";
   write_file_atomic(file, dump_pretty(plan_case.config));
   CommandOptions options;
   options.timeout = kSearchTimeout;
   const CommandResult result = run_command(
       {plan_case.command[0], plan_case.command[1], "--config", file, "--find-batch"}, options);
-  std::filesystem::remove_all(folder);
   for (const std::string_view line : split(result.out, '\n')) {
     constexpr std::string_view kMark = "[PerfLog] ";
     if (!result.ok() || !line.starts_with(kMark)) continue;

@@ -79,6 +79,7 @@ void add_selection(CLI::App& command, RunSelection& selection) {
   command
       .add_option("--keep-last", selection.keep_last,
                   "Without RUN: all but the newest so many (and those that other options keep)")
+      ->check(CLI::Range(0, 1'000'000'000))
       ->type_name("N");
   command.add_flag("--keep-tagged", selection.keep_tagged, "Keep runs that have a tag");
   command.add_option("--keep-tag", selection.keep_tags, "Keep runs that have this tag")

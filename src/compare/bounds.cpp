@@ -14,6 +14,18 @@ namespace {
 
 constexpr double kMostPercent = 1e6;
 
+bool beyond(const stats::Interval& interval, Better better, double worse_by) {
+  return better == Better::higher ? interval.high < -worse_by : interval.low > worse_by;
+}
+
+/// Also of what counts as the same because the tolerance, or a baseline's range, is wider than the
+/// bound: the user's bound is the stricter word.
+bool certainly_beyond(const MetricChange& metric, double worse_by) {
+  if (metric.verdict != Verdict::same || metric.info.better == Better::neither) return false;
+  return beyond(*metric.level.interval, metric.info.better, worse_by) &&
+         (!metric.steps || beyond(*metric.steps, metric.info.better, worse_by));
+}
+
 class Check {
  public:
   Check(const Comparisons& comparison, std::size_t side)
@@ -37,7 +49,9 @@ class Check {
         found = true;
         if (!metric.level.interval)
           add(change.name, metric.info.name, "cannot be checked: " + metric.note);
-        else if (metric.verdict == Verdict::worse && std::abs(metric.level.change) > bound.worse_by)
+        else if ((metric.verdict == Verdict::worse &&
+                  std::abs(metric.level.change) > bound.worse_by) ||
+                 certainly_beyond(metric, bound.worse_by))
           add(change.name, metric.info.name,
               fmt::format("is worse by {:.1f} %, at most {:.3g} % are allowed",
                           std::abs(metric.level.change) * 100, bound.worse_by * 100));

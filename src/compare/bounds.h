@@ -26,9 +26,9 @@ struct Excess {
   std::string text{};       ///< a sentence without a full stop
 };
 
-/// A change for the worse that is certain and larger; a case or metric of the base that cannot be
-/// compared; one that is measured once on each side; a metric that no case has. Empty when nothing
-/// is, or without a bound.
+/// A change for the worse that is certain and larger, whatever counts as the same; a case or metric
+/// of the base that cannot be compared; one that is measured once on each side; a metric that no
+/// case has. Empty when nothing is, or without a bound.
 [[nodiscard]] std::vector<Excess> exceeded(const Comparisons& comparison,
                                            std::span<const Bound> bounds);
 

@@ -145,17 +145,25 @@ std::string mixed_work(const SideCase& side, std::string_view who) {
   return {};
 }
 
-// Why the metric has no change; empty: it has one.
-std::string why_left_out(const judge::Summary& base, const SideCase& candidate,
-                         const MetricChange& change) {
-  if (const judge::Summary* now = summary_of(candidate.first(), base.info.name)) {
-    if (now->info.unit != base.info.unit)
+// Why the values of a side cannot be put together, or not with those of the base; empty: they can.
+std::string not_alike(const judge::Summary& base, const SideCase& side) {
+  for (std::size_t i = 0; i < side.results.size(); ++i) {
+    const judge::Summary* one = summary_of(*side.results[i], base.info.name);
+    if (one == nullptr && !side.results[i]->summary.empty())
+      return fmt::format("the run {} does not have it", side.runs[i]->run_id);
+    if (one == nullptr) continue;  // none of its rounds was completed
+    if (one->info.unit != base.info.unit)
       return fmt::format("the units differ: {} and {}", not_set(base.info.unit),
-                         not_set(now->info.unit));
-    if (now->info.better != base.info.better)
-      return fmt::format("better is {} on one side and {} on the other", to_text(base.info.better),
-                         to_text(now->info.better));
+                         not_set(one->info.unit));
+    if (one->info.better != base.info.better)
+      return fmt::format("better is {} in one run and {} in another", to_text(base.info.better),
+                         to_text(one->info.better));
   }
+  return {};
+}
+
+// Why the metric has no change; empty: it has one.
+std::string why_left_out(const MetricChange& change) {
   if (change.base.empty()) return "no round of the base has it";
   if (change.candidate.empty()) return "no round of the new one has it";
   const auto finite = [](double v) { return std::isfinite(v); };
@@ -190,12 +198,12 @@ void compare_metrics(const SideCase& base, const SideCase& candidate, const Opti
     MetricChange change{summary.info, is_headline};
     change.base = values_of(base, name);
     change.candidate = values_of(candidate, name);
-    const judge::Summary* now = summary_of(candidate.first(), name);
-    const bool alike = now == nullptr || (now->info.unit == summary.info.unit &&
-                                          now->info.better == summary.info.better);
-    const auto level = alike ? stats::level_change(change.base, change.candidate) : std::nullopt;
+    std::string differs = not_alike(summary, base);
+    if (differs.empty() && !change.candidate.empty()) differs = not_alike(summary, candidate);
+    const auto level =
+        differs.empty() ? stats::level_change(change.base, change.candidate) : std::nullopt;
     if (!level) {
-      out.left_out.push_back({name, why_left_out(summary, candidate, change)});
+      out.left_out.push_back({name, differs.empty() ? why_left_out(change) : differs});
       continue;
     }
     change.level = *level;

@@ -131,10 +131,19 @@ std::string median_text(const std::vector<double>& rounds, const std::string& un
 }
 
 std::string legend(const Comparisons& comparison) {
-  return fmt::format(
-      "SAME: the whole interval lies within ±{:.3g} %. FASTER, SLOWER, BETTER, WORSE: there is a "
-      "change; over all headlines together, a false one is less probable than {:.3g} %.",
-      comparison.options.tolerance * 100, comparison.options.level * 100);
+  bool by_baseline = false;
+  for (const Comparison& side : comparison.sides)
+    for (const CaseChange& change : side.cases)
+      for (const MetricChange& metric : change.metrics)
+        by_baseline = by_baseline || metric.tolerated.has_value();
+  const std::string same = by_baseline
+                               ? "SAME: the whole interval lies within the baseline's range."
+                               : fmt::format("SAME: the whole interval lies within ±{:.3g} %.",
+                                             comparison.options.tolerance * 100);
+  return same + fmt::format(
+                    " FASTER, SLOWER, BETTER, WORSE: there is a change; over all headlines "
+                    "together, a false one is less probable than {:.3g} %.",
+                    comparison.options.level * 100);
 }
 
 std::string verdict_sentence(const Comparison& side) {

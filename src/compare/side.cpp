@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/run_layout.h"
+#include "core/scratch_folder.h"
 #include "core/text.h"
 #include "judge/judge.h"
 #include "pack/open_run.h"
@@ -64,8 +65,8 @@ Side read_side(const std::string& text, const std::function<void(const std::stri
   std::vector<fs::path> seen;
   for (const fs::path& path : paths_of(text)) {
     if (progress) progress(path.string());
-    std::optional<pack::ScratchFolder> scratch;
-    if (pack::is_packed(path)) scratch.emplace();
+    std::optional<ScratchFolder> scratch;
+    if (pack::is_packed(path)) scratch.emplace("assay-unpack");
     const store::RunDir run =
         store::RunDir::open(scratch ? pack::open_packed(path, scratch->path()) : path);
     if (store::RunLock::held(run.path()))

@@ -15,6 +15,7 @@
 
 #include "core/json_access.h"
 #include "core/process.h"
+#include "core/scratch_folder.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 
@@ -77,27 +78,6 @@ void copy_code(const fs::path& from, const fs::path& to) {
                 to.string());
   }
 }
-
-/// A folder that is gone with this object.
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (fs::temp_directory_path() / "assay-plan-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw system_error(ErrorKind::environment, "cannot make a folder", pattern, errno);
-    path_ = pattern;
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
-
- private:
-  fs::path path_;
-};
 
 }  // namespace
 
@@ -177,7 +157,7 @@ void bind_to_processors(const std::vector<int>& wanted) {
 }
 
 Planned ask_for_plan(const PlacedSuite& suite, const fs::path& bindir) {
-  const Scratch scratch;
+  const ScratchFolder scratch("assay-plan");
   const ExecutionFolder folder(scratch.path());
   write_file_atomic(folder.suite(), suite.text, /*sync=*/false);
   folder.write_task({.set = suite.set});

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 #include "history/index_writer.h"
 
@@ -92,10 +93,17 @@ RunIndex RunIndex::open(const fs::path& results, const IndexOptions& options) {
                          return scan_results(results, options.threads);
                        }).share();
   const fs::path file = results / kFile;
-  std::string message;
+  std::string note;     // of an index that can be used
+  std::string message;  // why this one cannot
   bool anew = false;
   bool emptied = false;
-  while (true) {
+  if (is_irregular(file)) {
+    // Somebody put a link, a FIFO or a device there: what lies behind it is not ours.
+    message = in_memory_because("the index " + file.string() +
+                                " is not a regular file and is left alone");
+    anew = true;
+  }
+  while (message.empty()) {
     try {
       database::Options how = file_options(options.wait);
       how.empty = anew;
@@ -114,14 +122,14 @@ RunIndex RunIndex::open(const fs::path& results, const IndexOptions& options) {
       }
       create_tables(index.database_, kVersion);
       index.refresh(folders, options);
-      if (!message.empty()) index.messages_.push_back(message);
+      if (!note.empty()) index.messages_.push_back(note);
       return index;
     } catch (const DatabaseError& error) {
       if (error.cause() != Cause::damaged || emptied) {
         message = in_memory_because(why_not(error, file));
         break;
       }
-      message = "the index " + file.string() + " was damaged: it is made anew";
+      note = "the index " + file.string() + " was damaged: it is made anew";
       anew = true;
     }
   }
@@ -172,7 +180,7 @@ void index_run(const fs::path& run, bool create) noexcept {
   try {
     const fs::path file = run.parent_path() / RunIndex::kFile;
     std::error_code ec;
-    if (!create && !fs::exists(file, ec)) return;
+    if ((!create && !fs::exists(file, ec)) || is_irregular(file)) return;
     Database database(file, file_options(kWaitAtEndOfRun));
     const std::int64_t version = database.user_version();
     // Another version's index is for that version; the next query makes an old one anew.

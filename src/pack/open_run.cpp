@@ -14,18 +14,6 @@ namespace assay::pack {
 
 namespace fs = std::filesystem;
 
-ScratchFolder::ScratchFolder() {
-  path_ = (fs::temp_directory_path() / "assay-unpack-XXXXXX").string();
-  if (::mkdtemp(path_.data()) == nullptr)
-    throw system_error(ErrorKind::environment, "cannot create a folder in",
-                       fs::temp_directory_path().string(), errno);
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 bool is_packed(const fs::path& path) {
   std::error_code ec;
   return store::is_archived(path) ||

@@ -5,20 +5,6 @@
 
 namespace assay::pack {
 
-/// A temporary folder (in TMPDIR), removed with all that is in it.
-class ScratchFolder {
- public:
-  /// Throws Error of kind environment.
-  ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder();
-  [[nodiscard]] std::filesystem::path path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 /// Whether `path` is a packed run, or what is left of an archived one.
 [[nodiscard]] bool is_packed(const std::filesystem::path& path);
 

@@ -42,6 +42,23 @@ TEST(Bounds, ThatAreNoneAreRefused) {
   EXPECT_THAT(error_of([] { return parse_bound("\x1b[31ma: x %"); }), Not(HasSubstr("\x1b")));
 }
 
+TEST(Bounds, AreStricterThanTheTolerance) {
+  Options wide;
+  wide.tolerance = 0.5;
+  const Comparisons found = compared(make_run({make_case("a", {100, 101, 99, 100.5, 99.5})}),
+                                     make_run({make_case("a", {90, 91, 89.5, 90.2, 89.8})}), wide);
+  ASSERT_EQ(found.sides.at(0).cases.at(0).metrics.at(0).verdict, Verdict::same);
+  EXPECT_THAT(texts(found, "headline: 2 %"), ElementsAre(HasSubstr("worse by 9.")));
+  EXPECT_THAT(texts(found, "headline: 9.9 %"), IsEmpty()) << "the interval reaches to less";
+}
+
+TEST(Bounds, WithinTheToleranceAskForACertainChange) {
+  const Comparisons found = compared(make_run({make_case("a", {100, 100.4, 99.6, 100.2, 99.8})}),
+                                     make_run({make_case("a", {99.9, 100.3, 99.5, 100.1, 99.7})}));
+  ASSERT_EQ(found.sides.at(0).cases.at(0).metrics.at(0).verdict, Verdict::same);
+  EXPECT_THAT(texts(found, "headline: 0 %"), IsEmpty()) << "no more than noise";
+}
+
 TEST(Bounds, MayHaveBlanksAndFractions) {
   EXPECT_DOUBLE_EQ(parse_bound("  steady_step_time :  0.5 % ").worse_by, 0.005);
   EXPECT_EQ(parse_bound("rate:of:mine: 1%").metric, "rate:of:mine");

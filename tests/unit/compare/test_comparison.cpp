@@ -252,5 +252,35 @@ TEST(Compare, MachinesOfASideThatAreNotAlikeAreBothNamed) {
   EXPECT_EQ(found.differences[0].base, "6.1 or 6.2");
 }
 
+TEST(Comparison, RunsOfOneSideWithOtherUnitsOrDirectionsAreNotPutTogether) {
+  const std::vector<double> speeds{100, 101, 99};
+  const auto run = [&](const std::string& id, const MetricInfo& info) {
+    judge::RunResult made = make_run({make_case("a", speeds, info)});
+    made.run_id = id;
+    return made;
+  };
+  MetricInfo in_ms = kSpeed;
+  in_ms.unit = "ms";
+  MetricInfo lower = kSpeed;
+  lower.better = Better::lower;
+  for (const MetricInfo& other : {in_ms, lower}) {
+    const auto refused = [](const Comparison& found) { return found.cases.at(0).refused; };
+    const std::string why = other.unit == "ms" ? "the units differ" : "better is";
+    EXPECT_THAT(refused(side_of({run("1", kSpeed)}, {run("2", kSpeed), run("3", other)})),
+                HasSubstr(why));
+    EXPECT_THAT(refused(side_of({run("1", kSpeed), run("2", other)}, {run("3", kSpeed)})),
+                HasSubstr(why));
+  }
+}
+
+TEST(Comparison, ARunThatLacksTheHeadlineIsNotLeftOutInSilence) {
+  judge::RunResult without =
+      make_run({make_case("a", {1, 2, 3}, {"other", "s", Better::lower, ""})});
+  without.run_id = "without";
+  const judge::RunResult with = make_run({make_case("a", {100, 101, 99})});
+  EXPECT_THAT(side_of({with}, {with, without}).cases.at(0).refused,
+              HasSubstr("the run without does not have it"));
+}
+
 }  // namespace
 }  // namespace assay::compare

@@ -107,6 +107,24 @@ TEST_F(RunIndexTest, AnIndexThatIsNoDatabaseIsMadeAnewAndSaysSo) {
   EXPECT_THAT(messages_, IsEmpty());
 }
 
+TEST_F(RunIndexTest, ALinkInPlaceOfTheIndexIsLeftAloneWithWhatItLeadsTo) {
+  write_run(results(), daily_runs(1, 1).front());
+  const fs::path precious = results() / "precious";
+  write_file_atomic(precious, "not ours");
+  fs::create_symlink(precious, file());
+  EXPECT_EQ(runs().size(), 1);
+  EXPECT_THAT(messages_, ElementsAre(HasSubstr("not a regular file and is left alone")));
+  index_run(results() / "anything", true);
+  EXPECT_EQ(read_file(precious), "not ours");
+}
+
+TEST_F(RunIndexTest, AFifoInPlaceOfTheIndexHoldsNobodyUp) {
+  write_run(results(), daily_runs(1, 1).front());
+  ASSERT_EQ(::mkfifo(file().c_str(), 0600), 0);
+  EXPECT_EQ(runs().size(), 1);
+  EXPECT_THAT(messages_, ElementsAre(HasSubstr("not a regular file and is left alone")));
+}
+
 TEST_F(RunIndexTest, AnIndexThatWasCutIsMadeAnew) {
   for (const MadeRun& run : daily_runs(60, 60)) write_run(results(), run);
   EXPECT_EQ(runs().size(), 60);
