@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "core/error.h"
 #include "core/time.h"
 #include "train/loop/device.h"
 
@@ -31,7 +34,7 @@ StepLoop::StepLoop(const Settings& settings, Task& task, Communicator& communica
       task_(task),
       communicator_(communicator),
       device_(device),
-      shared_(settings.mesh.zero == 1 && !communicator.alone()),
+      shared_(settings.mesh.zero == 1 && settings.mesh.expert == 1 && !communicator.alone()),
       parameters_(task.model(), settings.channels_last, shared_ ? communicator.world_size() : 1),
       model_(task.share(parameters_)),
       trace_(make_trace(settings, communicator.rank(), device)),
@@ -110,6 +113,9 @@ void StepLoop::step() {
   log_.end(Phase::optimizer);
   if (settings_.accumulation > 1) loss_ = loss_ / static_cast<double>(settings_.accumulation);
   log_.end_step(work_, loss_, rate());
+  if (!update_.finite())
+    throw Error(ErrorKind::round_failed,
+                fmt::format("the gradients of step {} are not finite", step_));
 }
 
 void StepLoop::finish() {

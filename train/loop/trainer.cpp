@@ -10,6 +10,7 @@
 #include "core/time.h"
 #include "train/loop/checkpoint.h"
 #include "train/loop/device.h"
+#include "train/loop/not_finite.h"
 #include "train/loop/step_loop.h"
 #include "train/loop/task.h"
 #include "workload/phase_log.h"
@@ -251,9 +252,14 @@ void Trainer::choose_batch() {
 }
 
 void Trainer::check_loss(std::int64_t step, double loss) {
-  if (std::isfinite(loss)) return;
-  if (checkpoints_) checkpoints_->withdraw(step - 1);  // whose parameters gave this loss
-  not_finite(fmt::format("the loss of step {} is {}", step, loss));
+  const bool finite = std::isfinite(loss);
+  if (finite && loop_->gradients_finite()) return;
+  if (!finite && checkpoints_) checkpoints_->withdraw(step - 1);  // whose parameters gave it
+  const std::string what = finite ? fmt::format("the gradients of step {} are not finite", step)
+                                  : fmt::format("the loss of step {} is {}", step, loss);
+  // All ranks know of gradients that are not finite, and none has used them yet.
+  if (loop_->gradients_finite()) not_finite(what);
+  not_finite(what + " (" + origin_of(loop_->parameters(), loss, communicator_) + ")");
 }
 
 void Trainer::not_finite(const std::string& what) {
@@ -329,8 +335,10 @@ void Trainer::save() {
   loop_->log().flush();  // a loss that is not finite ends the training before its state is kept
   phases_.begin();
   // The loss was computed before the update.
-  if (!loop_->parameters().values().isfinite().all().item<bool>())
-    not_finite(fmt::format("the parameters are not finite after step {}", loop_->steps()));
+  const FlatParameters& parameters = loop_->parameters();
+  if (!parameters.values().isfinite().all().item<bool>())
+    not_finite(fmt::format("the parameters are not finite after step {}: {}", loop_->steps(),
+                           first_not_finite(parameters, parameters.values())));
   checkpoints_->save(state(), progress());
   phases_.end("checkpoint");
 }
