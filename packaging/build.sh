@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Builds the packages: assay, assay-train, assay-server and others as .deb, and all of it as one archive
-# that can be unpacked anywhere. Two builds of one commit give the same bytes, also in other folders.
+# that can be unpacked anywhere. Two builds of one commit give the same bytes, also in other folders;
+# packaging/build-twice.sh shows it.
 # usage: packaging/build.sh [OUT] [CMAKE OPTION...]        default: build/packages
 set -euo pipefail
-case "${1:-}" in -h | --help) sed -n '2,4s/^# //p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;; esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=$(realpath -m "${1:-build/packages}")
 [ $# -eq 0 ] || shift
@@ -12,8 +13,18 @@ version=$(cat VERSION)
 # The time of the commit is the time of every file in the packages.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)
 export SOURCE_DATE_EPOCH
+# Nothing of whoever builds them is in them: manual pages, order and modes of files.
+export LC_ALL=C.UTF-8 TZ=UTC
+unset ASSAY_LANG LANGUAGE
 umask 022
+# Programs write where in the source a line of the log comes from: seen from the top of the tree. A cache
+# that makes paths relative would write others.
+export CCACHE_BASEDIR=
+paths="-ffile-prefix-map=$PWD/= -ffile-prefix-map=$PWD/$build/="
+# Linked without names, so that the identifier of a program does not depend on names that the compiler
+# makes up. CPack would take them out later.
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DASSAY_TESTS=OFF -DASSAY_BENCHMARKS=OFF \
+  -DCMAKE_C_FLAGS="$paths" -DCMAKE_CXX_FLAGS="$paths" -DCMAKE_EXE_LINKER_FLAGS=-s -DCMAKE_SHARED_LINKER_FLAGS=-s \
   -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON "$@"
 site=(site)
 /usr/bin/python3 -c "import sphinx, myst_parser, furo" 2>/dev/null || site=()  # assay-doc is left out

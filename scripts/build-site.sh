@@ -19,7 +19,8 @@ cp -r docs examples "$stage"
 rm -rf "$stage/docs/site"
 "$python" docs/site/make_index.py "$stage"
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)}
-export SOURCE_DATE_EPOCH
+# The index of the search is the same in every build: its order is Python's, its words are English.
+export SOURCE_DATE_EPOCH PYTHONHASHSEED=0 LC_ALL=C.UTF-8
 rm -rf "$out"
 "$python" -m sphinx -q -W --keep-going -b html -d "$stage/.doctrees" "$stage" "$out"
 rm -f "$out/.buildinfo"

@@ -16,7 +16,11 @@ ROOT = Path(__file__).resolve().parent.parent
 LANGUAGE = ROOT / 'conf/lang/zh_CN'
 UNTRANSLATED = ROOT / 'conf/lang/untranslated.txt'
 # What is complete. The texts of other folders are translated as far as the table has them.
-COVERED = ['src/report', 'src/judge', 'src/catalog', 'src/compare', 'src/history', 'src/core', 'src/page', 'src/explain', 'src/probe',
+COVERED = ['src/accounts', 'src/agent', 'src/baseline', 'src/catalog', 'src/client', 'src/cloud', 'src/code',
+           'src/compare', 'src/config', 'src/core', 'src/evidence', 'src/explain', 'src/exports',
+           'src/history', 'src/http', 'src/importer', 'src/jobs', 'src/judge', 'src/launch', 'src/page',
+           'src/plan', 'src/platform', 'src/probe', 'src/push', 'src/rendezvous', 'src/report', 'src/rest',
+           'src/serve', 'src/slurm', 'src/telemetry', 'src/tester', 'src/transfer', 'src/workload',
            'apps/assay']
 
 TOKEN = re.compile(
@@ -30,7 +34,7 @@ BRACKETS = {'(': ')', '{': '}', '[': ']'}
 SEPARATORS = {',', ';', '?', ':', '=', 'return', '<<', '&&', '||', '==', '!=', '<', '>', '+=', 'case', 'throw'}
 ESCAPES = {'n': '\n', 't': '\t', 'r': '\r', '0': '\0', 'x': '\x1b'}
 WORDS = re.compile(r"[A-Za-z]{2,}[,;:]? [a-z]|[a-z] [A-Za-z]{2,}|[a-z]{2,} \{|\} [a-z]{2,}")
-CODE = re.compile(r'</?[a-z]|::|\\d|\[\^|SELECT |INSERT |UPDATE |DELETE |CREATE |WHERE |PRAGMA |[a-z]+\(\)|^/|^--\w+$|\*\(\?')
+CODE = re.compile(r'</?[a-z]|::|\\d|\[\^|SELECT |INSERT |UPDATE |DELETE |CREATE |WHERE |PRAGMA |ORDER BY |CASE WHEN|\b(?:TEXT|INTEGER|REAL|DESC|KEY)\b|^AND \(?[a-z_]+ (?:=|<>)|/dev/null|\w:(?:text|int|time|num)\b|^# (?:HELP|TYPE) |charset=|^attachment;|-src \S|[a-z]+\(\)|^/|^--\w+$|\*\(\?')
 
 
 def unescape(text):

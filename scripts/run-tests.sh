@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of a build folder. End-to-end tests that fail are tried a second time, because they
 # share the machine with all the others; those that pass then are named as flaky, and count as passed.
+# So are those that were skipped because a program that is installed did not start.
 # Tests that were skipped are named with what they lack (tests/needs.h). With CI=1 in the environment
 # it is an error when this system could have run one of them.
 # usage: scripts/run-tests.sh BUILD_FOLDER [arguments of ctest]
@@ -18,28 +19,38 @@ ctest=(ctest --test-dir "$build" --output-on-failure --timeout 120)
 "${ctest[@]}" --no-tests=error -j $((2 * $(nproc))) "$@" | tee "$log"
 result=${PIPESTATUS[0]}
 
-# Lines of "name: what it lacks", before another run of ctest replaces its log.
-skipped=
-if [ -s "$skipped_list" ]; then
-  skipped=$(awk '
+# Lines of "name: what it lacks", of the last run of ctest.
+skipped_tests() {
+  [ -s "$skipped_list" ] || return 0
+  awk '
     NR == FNR { sub(/^[0-9]+:/, ""); wanted[$0] = 1; next }
     /^[0-9]+\/[0-9]+ Test: / { name = $0; sub(/^[^:]*: /, "", name) }
     name in wanted && /^needs / { lacks[name] = $0 }
     END { for (name in wanted) print name ": " (name in lacks ? lacks[name] : "no reason given") }
-  ' "$skipped_list" "$build/Testing/Temporary/LastTest.log" | sort)
-fi
+  ' "$skipped_list" "$build/Testing/Temporary/LastTest.log" | sort
+}
+skipped=$(skipped_tests)
 
-if [ "$result" -ne 0 ] && [ -s "$failed_list" ]; then
+# What failed, and what was skipped because a program that is installed did not start.
+touch "$failed_list"
+awk -F: 'NR == FNR { broken[$0] = 1; next } { name = $0; sub(/^[0-9]+:/, "", name) } name in broken' \
+  <(sed -n 's/: needs repair: .*//p' <<<"$skipped") "$skipped_list" >>"$failed_list" 2>/dev/null
+if [ -s "$failed_list" ]; then
   failed=$(cut -d: -f2- "$failed_list" | sort)
   end_to_end=$("${ctest[@]}" -N -L e2e | sed -nE 's/^ *Test +#[0-9]+: //p' | sort)
   if [ -z "$(comm -23 <(echo "$failed") <(echo "$end_to_end"))" ]; then
-    echo "Trying the end-to-end tests that failed a second time"
+    echo "Trying the end-to-end tests that failed, or could not begin, a second time"
+    rm -f "$skipped_list"
+    flaky=$failed
     if "${ctest[@]}" --rerun-failed; then
       result=0
-      flaky=$failed
     else
       flaky=$(comm -23 <(echo "$failed") <(cut -d: -f2- "$failed_list" | sort))
     fi
+    still_skipped=$(skipped_tests)
+    flaky=$(comm -23 <(echo "$flaky") <(sed 's/: needs .*//' <<<"$still_skipped" | sort))
+    skipped=$(printf '%s\n%s\n' "$(sed '/: needs repair: /d' <<<"$skipped")" "$still_skipped" |
+      sed '/^$/d' | sort)
     # The closing lines of the first run stand last, where they are looked for.
     sed -n '/% tests passed,/,$p' "$log"
     [ -z "$flaky" ] || sed 's/^/flaky, passed the second time: /' <<<"$flaky"

@@ -17,6 +17,7 @@
 #include "core/parallel.h"
 #include "core/text.h"
 #include "outcome.h"
+#include "page/bilingual.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -110,7 +111,7 @@ int run_compare(const CompareArguments& arguments) {
       case CompareFormat::markdown:
         return compare::render_markdown(found, over);
       case CompareFormat::html:
-        return compare::render_html(found, base, others, over);
+        return page::bilingual(compare::render_html(found, base, others, over));
       case CompareFormat::junit:
         return compare::render_junit(found, !bounds.empty(), over);
       case CompareFormat::text:

@@ -14,6 +14,8 @@
 #include "completion.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "explain/explain.h"
+#include "help_topics.h"
 #include "paths.h"
 #include "platform_client.h"
 #include "terminal.h"
@@ -123,7 +125,24 @@ std::vector<Candidate> cases_of_latest() {
   return out;
 }
 
-std::vector<Candidate> values_of(const std::string& kind) {
+std::vector<Candidate> topics_to_explain() {
+  std::vector<Candidate> out;
+  const auto rules = catalog::load_catalog(catalog::find_conf_dirs()).rules;
+  for (const explain::Topic& topic : explain::topics(rules))
+    out.push_back({topic.name, topic.kind});
+  return out;
+}
+
+std::vector<Candidate> topics_of_help(const CLI::App& app) {
+  std::vector<Candidate> out;
+  for (const HelpTopic& topic : help_topics()) out.push_back({topic.name, topic.title});
+  for (const CLI::App* command : app.get_subcommands({}))
+    if (!command->get_group().empty())
+      out.push_back({command->get_name(), command->get_description()});
+  return out;
+}
+
+std::vector<Candidate> values_of(const CLI::App& app, const std::string& kind) {
   std::vector<Candidate> out;
   try {
     if (kind == "SUITE")
@@ -134,6 +153,8 @@ std::vector<Candidate> values_of(const std::string& kind) {
         out.push_back({std::string(known.name), std::string(known.title)});
     if (kind == "RUN" || kind == "BASE" || kind == "NEW") return runs_here();
     if (kind == "CASE") return cases_of_latest();
+    if (kind == "TOPIC") return topics_to_explain();
+    if (kind == "HELP-TOPIC") return topics_of_help(app);
     if (kind == "JOB" || kind == "NODE" || kind == "QUEUE") return from_server(kind);
   } catch (const Error&) {
     // Then there is nothing to offer.
@@ -142,7 +163,8 @@ std::vector<Candidate> values_of(const std::string& kind) {
 }
 
 int print_candidates(const CLI::App& app, const std::vector<std::string>& words) {
-  const Completion found = complete(app, words, values_of);
+  const Completion found =
+      complete(app, words, [&](const std::string& kind) { return values_of(app, kind); });
   for (const Candidate& one : found.candidates)
     say(printable(one.word) + "\t" + ellipsize(printable(one.what), 100) + "\n");
   if (found.files) say(":files\n");
@@ -177,7 +199,8 @@ void add_completion(CLI::App& app, Action& action) {
       "  assay completion fish > ~/.config/fish/completions/assay.fish\n"
       "\n"
       "An installed package brings them along. Commands and options complete with what they mean,\n"
-      "and suites, runs, cases, metrics, job numbers, nodes and queues with those that there are.");
+      "and suites, runs, cases, metrics, topics, job numbers, nodes and queues with those that "
+      "there are.");
 }
 
 }  // namespace assay::app

@@ -16,6 +16,7 @@
 #include "history/remove_runs.h"
 #include "history_folder.h"
 #include "outcome.h"
+#include "page/bilingual.h"
 #include "page/table.h"
 #include "terminal.h"
 
@@ -111,8 +112,8 @@ int show_history(const HistoryArguments& arguments) {
   else if (arguments.format == "csv")
     write_out(history::history_to_csv(found), arguments.output);
   else if (arguments.format == "html")
-    write_out(history::render_history_page(
-                  found, links_from(arguments.output, arguments.choice.results), remarks),
+    write_out(page::bilingual(history::render_history_page(
+                  found, links_from(arguments.output, arguments.choice.results), remarks)),
               arguments.output);
   else if (arguments.output.empty() && terminal().interactive)
     say(history::render_history(found, console_style("")));

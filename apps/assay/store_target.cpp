@@ -73,10 +73,11 @@ Store::Store(const StoreOptions& options) {
   std::filesystem::path file = options.credentials;
   if (!options.suite.empty()) {
     const plan::ModelArtsOptions suite = cloud_of_suite(options.suite);
-    endpoint_ = suite.obs_endpoint;
+    endpoint_ = suite.store_endpoint;
     if (file.empty()) file = suite.credentials;
   }
-  settings_ = launch::read_transfer_settings(file);
+  settings_ = launch::read_transfer_settings(
+      file, options.s3 ? launch::TransferSettings::of_s3() : launch::TransferSettings{});
   if (!options.endpoint.empty()) endpoint_ = options.endpoint;
   if (endpoint_.empty()) endpoint_ = variable("ASSAY_OBS_ENDPOINT");
   if (endpoint_.empty() && !options.region.empty() && !options.s3)
@@ -84,22 +85,13 @@ Store::Store(const StoreOptions& options) {
   if (endpoint_.empty())
     throw Error(ErrorKind::usage, "which store is meant is not known", {},
                 "give --endpoint URL, --region NAME (OBS), or --suite SUITE");
-  if (options.s3) {
-    settings_.store.signing = cloud::ObsSigning::aws_v4;
-    settings_.store.path_style = true;
-    if (settings_.store.region.empty()) settings_.store.region = "us-east-1";
-  }
   if (!options.region.empty()) settings_.store.region = options.region;
   if (options.path_style) settings_.store.path_style = true;
   if (options.parallel > 0) settings_.store.parallel = options.parallel;
   if (!options.ca_file.empty()) settings_.client.ca_file = options.ca_file;
   client_.emplace(settings_.client);
-  const std::string aws_key = variable("AWS_ACCESS_KEY_ID");
-  if (file.empty() && options.s3 && !aws_key.empty())
-    credentials_ = std::make_unique<cloud::FixedCredentials>(cloud::Credentials{
-        aws_key, variable("AWS_SECRET_ACCESS_KEY"), variable("AWS_SESSION_TOKEN")});
-  else
-    credentials_ = launch::credential_source(file);
+  const bool aws = options.s3 && !variable(launch::kAwsKeys.access_key).empty();
+  credentials_ = launch::credential_source(file, aws ? launch::kAwsKeys : launch::kHuaweiKeys);
 }
 
 cloud::ObsBucket Store::bucket(const std::string& name) {

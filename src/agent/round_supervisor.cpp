@@ -15,6 +15,7 @@
 
 #include "agent/node_files.h"
 #include "agent/one_shot_commands.h"
+#include "agent/round_summary.h"
 #include "agent/self_usage.h"
 #include "core/env_names.h"
 #include "core/error.h"
@@ -33,10 +34,6 @@ constexpr std::int64_t kTicksPerHeartbeat = 5;
 // To look into the environment of every process costs a few milliseconds.
 constexpr std::int64_t kBetweenMarks = 10'000'000'000;
 constexpr std::int64_t kFirstMarks = 1'000'000'000;
-// Helpers of a rank (data loaders, resource trackers) get this long to follow it by themselves.
-constexpr std::int64_t kLeftoverPatience = 500'000'000;
-constexpr std::int64_t kLeftoverGrace = 1'000'000'000;
-constexpr std::int64_t kUnkillableAfter = 10'000'000'000;
 
 // Programs that were copied to this node came with the libraries that it may lack. Only they get
 // them: a command of the user's has its own.
@@ -261,7 +258,7 @@ void RoundSupervisor::children_changed() {
   if (any_running() || (only_watches() && phase_ == Phase::running)) return;
   if (!rests_) finish_watching(mono_now_ns());
   phase_ = Phase::leftovers;
-  leftovers_since_ns_ = mono_now_ns();
+  leftovers_.begin(mono_now_ns());
   look_for_leftovers();
 }
 
@@ -354,40 +351,28 @@ void RoundSupervisor::kill_everything() {
   for (const pid_t pid : living_processes()) ::kill(pid, SIGKILL);
 }
 
-void RoundSupervisor::ask_leftovers_to_end(const std::vector<pid_t>& left) {
-  if (std::exchange(leftovers_signalled_, true)) return;
-  for (const pid_t pid : left) {
-    // Those of a rank's group were asked with it; a second signal may mean "at once" to them.
-    const pid_t group = ::getpgid(pid);
-    if (std::ranges::any_of(ranks_, [&](const auto& rank) { return rank->pid() == group; }))
-      continue;
-    ::kill(pid, SIGTERM);
-    ::kill(pid, SIGCONT);
-  }
+// Those of a rank's group were asked with it; a second signal may mean "at once" to them.
+bool RoundSupervisor::was_asked_with_its_rank(pid_t pid) const {
+  const pid_t group = ::getpgid(pid);
+  return std::ranges::any_of(ranks_, [&](const auto& rank) { return rank->pid() == group; });
 }
 
 void RoundSupervisor::look_for_leftovers() {
   // Orphans were re-parented to this agent (it is a subreaper) and end as its zombies.
   const std::vector<pid_t> left = living_processes();
   if (left.empty()) return close();
-  const std::int64_t mono = mono_now_ns();
-  // What a rank's shell leaves behind has the rest of the grace, too: it may write a checkpoint.
-  if (stop_cause_ && mono < kill_at_ns_) return ask_leftovers_to_end(left);
-  const std::int64_t waited =
-      mono - (stop_cause_ ? std::max(leftovers_since_ns_, kill_at_ns_) : leftovers_since_ns_);
-  if (waited > kUnkillableAfter) {
+  using Action = Leftovers::Action;
+  const Action action =
+      leftovers_.next(mono_now_ns(), left.size(),
+                      stop_cause_ ? std::optional<std::int64_t>(kill_at_ns_) : std::nullopt);
+  if (action == Action::wait) return;
+  if (action == Action::give_up) {
     for (const pid_t pid : left) send_(Unkillable{pid, std::string(1, process_state(pid))});
     return close();
   }
-  if (waited < kLeftoverPatience && !stop_cause_) return;
-  if (!leftovers_signalled_) {
-    leftovers_signalled_ = true;
-    // After a stop everything is killed anyway; only what outlives a rank that ended is noteworthy.
-    if (!stop_cause_) killed_leftovers_ = static_cast<int>(left.size());
-  }
-  const bool patient = waited < kLeftoverPatience + kLeftoverGrace && !stop_cause_;
   for (const pid_t pid : left) {
-    ::kill(pid, patient ? SIGTERM : SIGKILL);
+    if (action == Action::ask && was_asked_with_its_rank(pid)) continue;
+    ::kill(pid, action == Action::kill ? SIGKILL : SIGTERM);
     ::kill(pid, SIGCONT);
   }
 }
@@ -411,7 +396,7 @@ void RoundSupervisor::close() {
     phase_ = Phase::ended;
     end.agent_cpu_s = self_cpu_s() - cpu_before_s_;
     end.agent_rss_bytes = peak_resident_bytes();
-    end.killed_leftovers = killed_leftovers_;
+    end.killed_leftovers = leftovers_.noteworthy();
     if (only_watches()) end.marked = most_marked_;
     end.machine = machine_use_;
     for (const auto& rank : ranks_)
@@ -521,38 +506,9 @@ void RoundSupervisor::send_gap(const std::string& source, double gap_seconds,
 }
 
 void RoundSupervisor::send_heartbeat() {
-  Heartbeat beat;
+  Heartbeat beat = heartbeat_of(ranks_, recorder_.get(), now());
   beat.id = request_.id;
-  beat.ranks = static_cast<int>(ranks_.size());
-  beat.idle_s = 1e18;
-  beat.at = now();
-  const RankProcess* suspect = nullptr;
-  for (const auto& rank : ranks_) {
-    const double idle = rank->idle_s(beat.at.mono_ns);
-    if (rank->running()) {
-      ++beat.running;
-      beat.idle_s = std::min(beat.idle_s, idle);
-      if (suspect == nullptr || idle > suspect->idle_s(beat.at.mono_ns)) suspect = rank.get();
-    }
-    if (rank->progress().steps() == 0) continue;
-    const std::int64_t step = rank->progress().last_step().value_or(0);
-    beat.step_min = std::min(beat.step_min.value_or(step), step);
-    beat.step_max = std::max(beat.step_max.value_or(step), step);
-    if (!beat.loss) beat.loss = rank->progress().last_loss();
-  }
-  if (suspect != nullptr && suspect->idle_s(beat.at.mono_ns) > 1)
-    beat.suspect = {suspect->rank(), suspect->idle_s(beat.at.mono_ns),
-                    std::string(1, process_state(suspect->pid()))};
   beat.silent = rank_watch_.silent(beat.at.mono_ns, ranks_);
-  if (recorder_) {
-    const telemetry::Snapshot snapshot = recorder_->latest();
-    beat.cpu_util = snapshot.cpu_util;
-    if (beat.cpu_util)
-      beat.busy_cpus = *beat.cpu_util * static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
-    beat.mem_used_bytes = snapshot.mem_used_bytes;
-    beat.power_w = snapshot.power_w;
-    beat.device_util = snapshot.device_util;
-  }
   const int error = evidence_->add(beat.at, written_files());
   if (error != 0 && !std::exchange(chain_error_reported_, true))
     send_gap(std::string(layout::kEvidence), 0, std::strerror(error));
@@ -571,37 +527,10 @@ void RoundSupervisor::send_live() {
 }
 
 RoundMetrics RoundSupervisor::metrics() const {
-  RoundMetrics out;
+  RoundMetrics out = metrics_of(ranks_, recorder_.get(), mono_now_ns());
   out.case_name = request_.case_name;
   out.round = request_.round;
   out.running = phase_ != Phase::ended;
-  const std::int64_t mono = mono_now_ns();
-  for (const auto& rank : ranks_) {
-    using State = RankMetrics::State;
-    const perflog::ProgressScanner& progress = rank->progress();
-    RankMetrics& to = out.ranks.emplace_back();
-    to.rank = rank->rank();
-    if (rank->exit())
-      to.state = rank->exit()->ok() ? State::succeeded : State::failed;
-    else if (rank->running())
-      to.state = State::running;
-    to.steps = progress.steps();
-    to.epochs = progress.epochs();
-    to.trials = progress.trials();
-    to.output_bytes = rank->log().received_bytes();
-    to.idle_s = rank->idle_s(mono);
-    to.step = progress.last_step();
-    to.samples = progress.samples();
-    to.loss = progress.last_loss();
-    to.accuracy = progress.last_accuracy();
-    to.best_accuracy = progress.best_accuracy();
-    out.automl = out.automl || to.trials > 0;
-  }
-  if (!recorder_) return out;
-  out.power_w = recorder_->latest().power_w;
-  recorder_->visit_rows([&](std::string_view source, const auto& values) {
-    out.sources.push_back({std::string(source), values});
-  });
   return out;
 }
 

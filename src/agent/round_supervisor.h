@@ -11,6 +11,7 @@
 
 #include "agent/dlws_home.h"
 #include "agent/evidence_log.h"
+#include "agent/leftovers.h"
 #include "agent/messages.h"
 #include "agent/node_metrics.h"
 #include "agent/rank_places.h"
@@ -76,7 +77,7 @@ class RoundSupervisor {
   void list_files(RoundEnd& end);
   void kill_everything();
   void look_for_leftovers();
-  void ask_leftovers_to_end(const std::vector<pid_t>& left);
+  [[nodiscard]] bool was_asked_with_its_rank(pid_t pid) const;
   void close();
   void remove_containers();
   [[nodiscard]] std::vector<pid_t> living_processes() const;
@@ -116,12 +117,10 @@ class RoundSupervisor {
   std::int64_t ticks_ = 0;
   std::optional<EndedBy> stop_cause_;
   std::int64_t kill_at_ns_ = 0;
-  std::int64_t leftovers_since_ns_ = 0;
-  int killed_leftovers_ = 0;
+  Leftovers leftovers_;
   LiveFile live_telemetry_;
   int most_marked_ = 0;  // processes at once
   std::int64_t next_marks_ns_ = 0;
-  bool leftovers_signalled_ = false;
   bool log_error_reported_ = false;
   bool chain_error_reported_ = false;
 };

@@ -60,10 +60,6 @@ Json ModelArtsService::call(const std::string& method, const std::string& versio
   return out;
 }
 
-bool has_ended(JobPhase phase) noexcept {
-  return phase == JobPhase::completed || phase == JobPhase::failed || phase == JobPhase::stopped;
-}
-
 JobPhase phase_from_v2(std::string_view text) noexcept {
   if (text == "Creating" || text == "Pending") return JobPhase::waiting;
   if (text == "Running") return JobPhase::running;

@@ -12,6 +12,7 @@
 
 #include "cloud/credentials.h"
 #include "cloud/iam.h"
+#include "cloud/job_phase.h"
 #include "core/json.h"
 #include "http/client.h"
 
@@ -43,11 +44,6 @@ class ModelArtsService {
   std::string project_id_;
 };
 
-/// A job's state, the same for both versions of the interface.
-enum class JobPhase { waiting, running, completed, failed, stopping, stopped, unknown };
-
-/// Whether the phase is final.
-[[nodiscard]] bool has_ended(JobPhase phase) noexcept;
 /// The phase for v2's "phase"; `unknown`, which is not final, for values that are not known.
 [[nodiscard]] JobPhase phase_from_v2(std::string_view text) noexcept;
 /// The phase for v1's status number, 0 … 22.

@@ -121,10 +121,11 @@ bool Statement::is_null(int column) const {
 
 Database::Database(const std::filesystem::path& path, const Options& options) {
   sqlite3* opened = nullptr;
+  const int access =
+      options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   const int code = sqlite3_open_v2(
       path.c_str(), &opened,
-      options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-      nullptr);
+      access | (options.one_thread ? SQLITE_OPEN_NOMUTEX : SQLITE_OPEN_FULLMUTEX), nullptr);
   database_.reset(opened);
   if (code != SQLITE_OK)
     throw DatabaseError(cause_of(code),

@@ -45,7 +45,8 @@ struct Options {
   bool durable = true;
   /// Empties the file first, even one that is damaged, under the locks of those that have it open.
   bool empty = false;
-  bool read_only = false;  ///< the file must exist; its journal stays as it is
+  bool read_only = false;   ///< the file must exist; its journal stays as it is
+  bool one_thread = false;  ///< at a time uses it: nothing is locked for each row
   /// For other processes' locks. Who waited in vain does not wait as long again: while somebody
   /// keeps the file locked, and for two seconds after that, a failure comes after 50 ms.
   std::chrono::milliseconds wait{10'000};

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/parallel.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "history/history_assets.h"
@@ -32,7 +33,10 @@ std::string address_of(const std::string& path) {
     const auto byte = static_cast<unsigned char>(c);
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                        c == '-' || c == '_' || c == '.' || c == '/';
-    out += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+    if (plain)
+      out += c;
+    else
+      out += fmt::format("%{:02X}", byte);
   }
   return out;
 }
@@ -92,7 +96,8 @@ class HistoryPage {
 
   [[nodiscard]] Html trends() const {
     Html out;
-    for (std::size_t i = 0; i < std::min(history_.trends.size(), kMostCharts); ++i) {
+    const std::vector<Html> drawn = charts();
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
       const Trend& trend = history_.trends[i];
       std::string subtitle =
           fmt::format("{} · {}", trend.machine, counted(trend.points.size(), "run"));
@@ -100,13 +105,21 @@ class HistoryPage {
       out += page::fill(assets::kTrend, {{"id", fmt::format("trend{}", i + 1)},
                                          {"name", trend.case_name},
                                          {"subtitle", subtitle},
-                                         {"chart", report::render_trend(chart_of(trend))},
+                                         {"chart", drawn[i]},
                                          {"changes", changes_table(trend)}});
     }
     return out;
   }
 
  private:
+  [[nodiscard]] std::vector<Html> charts() const {
+    std::vector<Html> out(std::min(history_.trends.size(), kMostCharts));
+    run_parallel(out.size(), 0, {}, [&](std::size_t i, const std::stop_token&) {
+      out[i] = report::render_trend(chart_of(history_.trends[i]));
+    });
+    return out;
+  }
+
   [[nodiscard]] const FoundRun& run_of(const Trend& trend, std::size_t point) const {
     return history_.runs[trend.points[point].run];
   }

@@ -27,6 +27,7 @@ database::Options file_options(std::chrono::milliseconds wait) {
   options.journal = database::Options::Journal::rollback;
   options.durable = false;
   options.wait = wait;
+  options.one_thread = true;
   return options;
 }
 
@@ -85,7 +86,11 @@ RunIndex::RunIndex(fs::path results, Database database)
 }
 
 RunIndex RunIndex::open(const fs::path& results, const IndexOptions& options) {
-  const std::vector<RunFolder> folders = scan_results(results, options.threads);
+  require_results(results);
+  // The file system and the index are read side by side.
+  const Scan folders = std::async(std::launch::async, [&] {
+                         return scan_results(results, options.threads);
+                       }).share();
   const fs::path file = results / kFile;
   std::string message;
   bool anew = false;
@@ -127,8 +132,9 @@ RunIndex RunIndex::open(const fs::path& results, const IndexOptions& options) {
   return index;
 }
 
-void RunIndex::refresh(const std::vector<RunFolder>& folders, const IndexOptions& options) {
+void RunIndex::refresh(const Scan& scan, const IndexOptions& options) {
   const std::vector<Known> known = known_runs(database_);
+  const std::vector<RunFolder>& folders = scan.get();
   std::vector<const RunFolder*> changed;
   std::vector<std::string> gone;
   auto at = known.begin();  // both are in the order of their names

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,9 @@ class RunIndex {
 
  private:
   RunIndex(std::filesystem::path results, database::Database database);
-  void refresh(const std::vector<RunFolder>& folders, const IndexOptions& options);
+  using Scan = std::shared_future<std::vector<RunFolder>>;
+
+  void refresh(const Scan& scan, const IndexOptions& options);
 
   std::filesystem::path results_;
   database::Database database_;

@@ -30,6 +30,16 @@ std::int64_t ns_of(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
+using Folder = std::unique_ptr<DIR, CloseFolder>;
+
+Folder open_results(const fs::path& results) {
+  Folder folder(::opendir(results.c_str()));
+  if (folder == nullptr)
+    throw Error(ErrorKind::usage, "there is no folder of results", results.string(),
+                "give it with --results, or make a run with 'assay run'");
+  return folder;
+}
+
 // Nothing for what is not a folder itself, but a link to one.
 bool take_stamp(int parent, const std::string& name, Stamp& stamp) {
   struct stat info {};
@@ -46,11 +56,12 @@ bool take_stamp(int parent, const std::string& name, Stamp& stamp) {
 
 }  // namespace
 
+void require_results(const fs::path& results) {
+  (void)open_results(results);
+}
+
 std::vector<RunFolder> scan_results(const fs::path& results, int threads) {
-  const std::unique_ptr<DIR, CloseFolder> folder(::opendir(results.c_str()));
-  if (folder == nullptr)
-    throw Error(ErrorKind::usage, "there is no folder of results", results.string(),
-                "give it with --results, or make a run with 'assay run'");
+  const Folder folder = open_results(results);
   std::vector<RunFolder> found;
   while (const dirent* entry = ::readdir(folder.get())) {
     const std::string name = entry->d_name;

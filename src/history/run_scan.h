@@ -22,8 +22,11 @@ struct RunFolder {
   Stamp stamp;
 };
 
+/// Throws Error of kind usage when there is no such folder, or none that can be read.
+void require_results(const std::filesystem::path& results);
+
 /// The folders in `results`, but for hidden ones and links ("latest"), by name. Whether they are
-/// runs is seen when they are read. Throws Error of kind usage when there is no such folder.
+/// runs is seen when they are read. Throws as require_results() does.
 [[nodiscard]] std::vector<RunFolder> scan_results(const std::filesystem::path& results,
                                                   int threads);
 

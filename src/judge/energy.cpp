@@ -108,11 +108,15 @@ std::optional<double> steady_power(const RoundContext& round, const std::vector<
 void add_energy_of_work(RoundContext& round, const std::vector<NodePower>& nodes, double joules) {
   const std::optional<double> power = steady_power(round, nodes);
   const Metric* rate = round.metrics.find("steady_throughput");
+  const Metric* tokens = round.metrics.find("steady_tokens_per_s");
   const Metric* step = round.metrics.find("steady_step_time");
   round.metrics.add("steady_power_w", power, Origin::measured, "without evaluations");
   if (power && rate != nullptr && rate->value > 0)
     round.metrics.add("energy_per_sample_j", *power / rate->value, rate->origin,
                       "steady_power_w / steady_throughput");
+  if (power && tokens != nullptr && tokens->value > 0)
+    round.metrics.add("energy_per_token_j", *power / tokens->value, tokens->origin,
+                      "steady_power_w / steady_tokens_per_s");
   if (power && step != nullptr)
     round.metrics.add("energy_per_step_j", *power * step->value, step->origin,
                       "steady_power_w * steady_step_time");
@@ -123,6 +127,7 @@ void add_energy_of_work(RoundContext& round, const std::vector<NodePower>& nodes
                         "of the whole training: no steady steps that telemetry covers");
   };
   per("energy_per_sample_j", "samples");
+  per("energy_per_token_j", "tokens");
   per("energy_per_step_j", "steps");
   const Metric* time = round.metrics.find("time_to_target");
   if (time == nullptr || time->value <= 0) return;

@@ -34,6 +34,8 @@ struct Step {
   float tokens = 0;
   float flops = 0;
   float loss = std::numeric_limits<float>::quiet_NaN();
+  float comm_s = 0;
+  float bubble_s = 0;
   std::int32_t number = kNoNumber;
   std::uint32_t count = 1;
   bool after_break =
@@ -174,6 +176,7 @@ struct RankLog {
   Total data_s;
   Total compute_s;
   Total comm_s;
+  Total bubble_s;  ///< a part of comm_s
   Total optimizer_s;
   std::optional<double> trained_first;  ///< `num_trained_samples`, cumulative over all ranks
   std::optional<double> trained_last;

@@ -36,7 +36,8 @@ constexpr double kMostCounted = 1e15;
 constexpr double kMostOperations = 1e24;
 constexpr std::string_view kCounts[] = {"samples", "global_samples", "tokens", "global_tokens",
                                         "num_trained_samples"};
-constexpr std::string_view kSeconds[] = {"data_s", "compute_s", "comm_s", "optimizer_s"};
+constexpr std::string_view kSeconds[] = {"data_s", "compute_s", "comm_s", "bubble_s",
+                                         "optimizer_s"};
 
 // The largest value that a field of such an event can have; nothing for one that is not bounded.
 std::optional<double> most_possible(perflog::EventKind kind, std::string_view key) {

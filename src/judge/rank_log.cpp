@@ -151,6 +151,8 @@ struct RankLogReader::Impl {
     both.samples += earlier.samples;
     both.tokens += earlier.tokens;
     both.flops += earlier.flops;
+    both.comm_s += earlier.comm_s;
+    both.bubble_s += earlier.bubble_s;
     both.count += earlier.count;
     both.after_break = earlier.after_break || later.after_break;
     return both;
@@ -231,7 +233,14 @@ struct RankLogReader::Impl {
     }
     if (const auto v = possible_number(event, "data_s")) log.data_s.add(*v);
     if (const auto v = possible_number(event, "compute_s")) log.compute_s.add(*v);
-    if (const auto v = possible_number(event, "comm_s")) log.comm_s.add(*v);
+    if (const auto v = possible_number(event, "comm_s")) {
+      log.comm_s.add(*v);
+      step.comm_s = static_cast<float>(*v);
+    }
+    if (const auto v = possible_number(event, "bubble_s")) {
+      log.bubble_s.add(*v);
+      step.bubble_s = static_cast<float>(*v);
+    }
     if (const auto v = possible_number(event, "optimizer_s")) log.optimizer_s.add(*v);
     if (const auto v = possible_number(event, "num_trained_samples")) {
       if (!log.trained_first) log.trained_first = *v;
@@ -269,8 +278,9 @@ struct RankLogReader::Impl {
   void forget_steps() {
     log.tracks.clear();
     writers.clear();
-    for (Total* total : {&log.samples, &log.global_samples, &log.tokens, &log.global_tokens,
-                         &log.flops, &log.data_s, &log.compute_s, &log.comm_s, &log.optimizer_s})
+    for (Total* total :
+         {&log.samples, &log.global_samples, &log.tokens, &log.global_tokens, &log.flops,
+          &log.data_s, &log.compute_s, &log.comm_s, &log.bubble_s, &log.optimizer_s})
       *total = {};
     log.trained_first.reset();
     log.trained_last.reset();

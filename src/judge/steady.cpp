@@ -311,6 +311,50 @@ void add_step_times(RoundContext& round, const std::vector<StepSeries>& all,
                fmt::format("{}, {:.3g} s", longer, stalled / static_cast<double>(all.size())));
 }
 
+// The share of the steady steps' time that `seconds` of their steps make up, mean over the
+// processes; nothing where one of them does not log `known`.
+template <typename Seconds>
+std::optional<double> share_of(const RoundContext& round, const std::vector<StepSeries>& all,
+                               Total RankLog::*known, const Seconds& seconds) {
+  double sum = 0;
+  for (const StepSeries& series : all) {
+    const double whole = series.steady_seconds();
+    if (!(round.evidence.ranks[series.rank].log.*known).known || whole <= 0) return std::nullopt;
+    double own = 0;
+    series.each_steady(
+        [&](const StepInterval& interval) { own += seconds(series.step_of(interval)); });
+    sum += std::min(1.0, own / whole);  // a device measures on a clock of its own
+  }
+  return sum / static_cast<double>(all.size());
+}
+
+// What a pipeline of equal stages without anything to send would wait.
+std::string ideal_bubble(const RankLog& log) {
+  const auto told = [&](const char* name) {
+    const auto found =
+        std::ranges::find(log.finished_values, name, &std::pair<std::string, double>::first);
+    return found == log.finished_values.end() ? 0 : found->second;
+  };
+  const double stages = told("pipeline_parallel");
+  const double parts = told("micro_batches");
+  if (stages < 2 || parts < 1) return {};
+  return fmt::format("equal stages would have {:.3g}", (stages - 1) / (parts + stages - 1));
+}
+
+// What the ranks' compute waits for: collectives that nothing hides, and other stages.
+void add_waits(RoundContext& round, const std::vector<StepSeries>& all, const Outcome& outcome) {
+  if (round.plan.world_size() < 2) return;
+  round.metrics.add(
+      "exposed_comm_share",
+      share_of(round, all, &RankLog::comm_s,
+               [](const Step& step) { return std::max(0.0F, step.comm_s - step.bubble_s); }),
+      outcome.origin, outcome.note);
+  round.metrics.add(
+      "bubble_share",
+      share_of(round, all, &RankLog::bubble_s, [](const Step& step) { return step.bubble_s; }),
+      outcome.origin, both(ideal_bubble(round.evidence.ranks[all.front().rank].log), outcome.note));
+}
+
 double samples_within(const RoundContext& round, const std::vector<StepSeries>& all) {
   const std::vector<std::size_t> sources = sample_sources(round);
   double sum = 0;
@@ -365,6 +409,7 @@ void compute_steady(RoundContext& round) {
   const Outcome outcome = describe(round, all, job, common);
   add_rates(round, all, outcome);
   add_step_times(round, all, outcome);
+  add_waits(round, all, outcome);
   round.result.steady_steps = kept_steps(all, job);
   round.fact("steps_unsettled", outcome.unsettled.empty() ? 0 : 1, outcome.unsettled);
 

@@ -14,6 +14,7 @@ constexpr int kMaxDepth = 7;
 constexpr std::size_t kMaxParted = 2000;  // a longer text is not one of Assay's own
 constexpr std::size_t kWeakLetters = 8;
 constexpr std::string_view kStrongJoint = "; ";  // between whole clauses
+constexpr std::string_view kAndSoOn = ", …";
 
 struct Placeholder {
   std::string_view name;    ///< "", "1" or "detail"
@@ -101,10 +102,27 @@ std::size_t letters(std::string_view text) {
       std::ranges::count_if(text, [](unsigned char c) { return std::isalpha(c) != 0; }));
 }
 
-// A number with its unit, or one word.
+// "name, cases, hooks": three names or more are keys, files or options, whatever words they are.
+bool is_list_of_names(std::string_view text) {
+  constexpr std::string_view kSigns = "_-.:/'";
+  std::size_t names = 0;
+  for (std::string_view rest = text; !rest.empty(); ++names) {
+    const std::size_t end = std::min(rest.find(", "), rest.size());
+    const std::string_view name = rest.substr(0, end);
+    if (name.empty() || !std::ranges::all_of(name, [&](unsigned char c) {
+          return std::islower(c) != 0 || std::isdigit(c) != 0 ||
+                 kSigns.find(static_cast<char>(c)) != std::string_view::npos;
+        }))
+      return false;
+    rest.remove_prefix(std::min(end + 2, rest.size()));
+  }
+  return names >= 3;
+}
+
+// A number with its unit, one word, or names.
 bool is_plain_value(std::string_view text) {
   const auto blanks = std::ranges::count(text, ' ');
-  return text.empty() || blanks == 0 ||
+  return text.empty() || blanks == 0 || is_list_of_names(text) ||
          (blanks <= 2 && std::isdigit(static_cast<unsigned char>(text[0])) != 0);
 }
 
@@ -202,7 +220,7 @@ std::string MessageTable::translate(std::string_view english) const {
 }
 
 std::optional<std::string> MessageTable::translated(std::string_view text, Level level) const {
-  if (level.depth > kMaxDepth || !has_letter(text)) return std::nullopt;
+  if (level.depth > kMaxDepth || !has_letter(text) || is_list_of_names(text)) return std::nullopt;
   // Blanks around a text are of the place where it stands.
   const std::size_t begin = text.find_first_not_of(' ');
   const std::size_t end = text.find_last_not_of(' ') + 1;
@@ -273,6 +291,9 @@ std::string MessageTable::filled(const Pattern& pattern,
 
 std::optional<std::string> MessageTable::in_parts(std::string_view text, Level level) const {
   if (text.size() > kMaxParted) return std::nullopt;
+  if (text.ends_with(kAndSoOn))
+    if (const auto begun = translated(text.substr(0, text.size() - kAndSoOn.size()), level))
+      return *begun + " …";
   for (const auto& [end, translation] : kEnds)
     if (text.ends_with(end) && text.size() > 1)
       if (const auto sentence = translated(text.substr(0, text.size() - 1), level)) {
@@ -344,7 +365,9 @@ std::optional<std::string> MessageTable::beside_number(std::string_view text, Le
       return std::string(text.substr(0, first + 1)) + *rest;
   if (!text.ends_with(" %")) return std::nullopt;
   const std::size_t last = text.rfind(' ', text.size() - 3);
-  if (last == std::string_view::npos || !is_digit(text[last + 1])) return std::nullopt;
+  if (last == std::string_view::npos) return std::nullopt;
+  const bool has_sign = text[last + 1] == '-' || text[last + 1] == '+';
+  if (!is_digit(text[last + (has_sign ? 2 : 1)])) return std::nullopt;
   const auto rest = translated(text.substr(0, last), inner);
   return rest ? std::optional(*rest + std::string(text.substr(last))) : std::nullopt;
 }

@@ -91,6 +91,7 @@ struct Step {
   std::optional<double> data_s;
   std::optional<double> compute_s;
   std::optional<double> comm_s;
+  std::optional<double> bubble_s;  ///< of comm_s: waiting for other stages of a pipeline
   std::optional<double> optimizer_s;
 };
 
@@ -151,6 +152,7 @@ class Writer {
     optional_field("data_s", what.data_s);
     optional_field("compute_s", what.compute_s);
     optional_field("comm_s", what.comm_s);
+    optional_field("bubble_s", what.bubble_s);
     optional_field("optimizer_s", what.optimizer_s);
     for (const Value& value : more) field(value);
     close_value();

@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "plan/launchers/http_options.h"
 #include "plan/launchers/local_options.h"
 #include "plan/launchers/modelarts_options.h"
 #include "plan/launchers/slurm_options.h"
@@ -13,9 +14,10 @@ namespace assay::plan {
 
 /// The launchers: a new one is a type here. Each has kName, kDescription, keys(), traits(),
 /// fields() and, unless it has no options, read(); and, defined in its folder of launch/,
-/// make_launcher() when it starts agents, or make_backend() and describe_jobs() when it submits
-/// jobs.
-using LauncherOptions = std::variant<LocalOptions, SshOptions, SlurmOptions, ModelArtsOptions>;
+/// make_launcher() when it starts agents, or make_backend(), describe_jobs() and check_jobs() when
+/// it submits jobs.
+using LauncherOptions =
+    std::variant<LocalOptions, SshOptions, SlurmOptions, ModelArtsOptions, HttpOptions>;
 
 struct LauncherInfo {
   std::string name;

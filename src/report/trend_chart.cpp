@@ -163,7 +163,8 @@ Html render_trend(const TrendChart& chart) {
   Html legend = markup(
       "<li><i class=\"k s0\"></i>median of the rounds</li><li><i class=\"k-band\"></i>lowest to "
       "highest round</li>");
-  if (!chart.levels.empty()) legend += markup("<li><i class=\"level-line\"></i>level</li>");
+  if (!chart.levels.empty())
+    legend += markup("<li><i class=\"level-line\"></i>level between changes</li>");
   for (const auto& [css, text] :
        {std::pair{"worse", "change for the worse"}, std::pair{"better", "change for the better"},
         std::pair{"changed", "change"}})

@@ -213,9 +213,21 @@ bool beats_shuffled_splits(std::span<const double> values, double found,
   return true;
 }
 
+/// Whether so few orders can have a split as large as `found` that none has to be tried:
+/// Hoeffding's inequality, which holds for values drawn without replacement, for the shorter side
+/// of every split.
+bool beyond_any_order(std::span<const double> values, double found, double false_rate) {
+  const auto [least, most] = std::ranges::minmax(values);
+  const double in_ranges = found / (most - least);
+  const double share = 2 * static_cast<double>(values.size()) * std::exp(-in_ranges * in_ranges);
+  constexpr double kMargin = 10;
+  return share * kMargin < false_rate;
+}
+
 bool is_change(std::span<const double> values, const Split& split, std::span<const double> weights,
                double false_rate) {
   const std::size_t length = block_length(values, split.at);
+  if (length == 1 && beyond_any_order(values, split.size, false_rate)) return true;
   if (length == 1) return beats_shuffled_splits(values, split.size, weights, false_rate);
   return beats_random_orders(
       values, length, split.size, false_rate,

@@ -50,7 +50,7 @@ std::string configuration(const fs::path& folder, int nodes, int processors, int
 }  // namespace
 
 SlurmCluster::SlurmCluster(const fs::path& folder, int nodes, int processors)
-    : folder_(folder / "slurm") {
+    : folder_(folder / "slurm"), ports_(1 + nodes) {
   for (const char* program : {"/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/sbin/munged"})
     if (!fs::exists(program)) missing_ = needs::package("munge slurm-wlm");
   if (::getuid() != 0) missing_ = needs::root("to start several slurmd");
@@ -63,9 +63,8 @@ SlurmCluster::SlurmCluster(const fs::path& folder, int nodes, int processors)
   ::chmod(folder_.c_str(), 0755);
   std::ofstream(folder_ / "munge.key") << std::string(128, 'k') << ::getpid();
   ::chmod((folder_ / "munge.key").c_str(), 0600);
-  const int port =
-      20000 + ::getpid() % 1500 * 8;  // side by side, below the ports that the kernel gives away
-  std::ofstream(folder_ / "slurm.conf") << configuration(folder_, nodes, processors, port);
+  std::ofstream(folder_ / "slurm.conf")
+      << configuration(folder_, nodes, processors, ports_.first());
   ::setenv("SLURM_CONF", (folder_ / "slurm.conf").c_str(), 1);
   const auto in = [this](const char* name) { return (folder_ / name).string(); };
   start("munged", {"/usr/sbin/munged", "--foreground", "--force", "--key-file=" + in("munge.key"),
@@ -86,7 +85,7 @@ SlurmCluster::SlurmCluster(const fs::path& folder, int nodes, int processors)
         for (const auto line : split(states, '\n')) ready += line.ends_with("|idle") ? 1 : 0;
         return ready == nodes;
       },
-      std::chrono::seconds(30));
+      std::chrono::seconds(90));
   if (!idle) broken_ = needs::repair("Slurm: " + read_file_or_empty(folder_ / "slurmctld.log"));
 }
 

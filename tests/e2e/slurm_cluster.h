@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "e2e/harness.h"
+#include "ports.h"
 
 namespace assay::e2e {
 
@@ -35,6 +36,7 @@ class SlurmCluster {
   void start(const std::string& name, std::vector<std::string> argv);
 
   fs::path folder_;
+  testing::ReservedPorts ports_;
   std::string missing_;
   std::string broken_;
   std::map<std::string, std::vector<std::string>> commands_;

@@ -13,22 +13,11 @@
 #include "core/files.h"
 #include "core/process.h"
 #include "needs.h"
+#include "ports.h"
 
 namespace assay::e2e {
 
 namespace {
-
-int free_port() {
-  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(fd.get(), generic, length) != 0) return 0;
-  ::getsockname(fd.get(), generic, &length);
-  return ntohs(address.sin_port);
-}
 
 void make_key(const fs::path& path) {
   (void)run_command({"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path.string()});
@@ -115,7 +104,7 @@ SshDaemon::SshDaemon(const fs::path& folder) : folder_(folder / "sshd") {
   missing_ = missing_for_ssh();
   if (!missing_.empty()) return;
   fs::create_directories(cache());
-  port_ = free_port();
+  port_ = testing::reserved_port();
   make_ssh_files(folder_, port_);
   const std::string key = read_file(folder_ / "host_key.pub");
   std::ofstream known(folder_ / "known_hosts");

@@ -69,8 +69,19 @@ done
 ci=1 run "late:e2e:$second_time" "$(skip lazy 'needs package known')"
 expect "$result" 1 "a second try forgets no skipped test"
 
+begins_late="test -e $folder/tried || { touch $folder/tried; echo 'needs repair: sshd'; exit 77; }"
+ci=1 run "good:unit:true" "late:e2e:$begins_late" "$(skip mount 'needs system: a tmpfs')"
+expect "$result" 0 "an end-to-end test that can begin the second time"
+expect "$(tail -n 3 <<<"$output")" "flaky, passed the second time: late
+1 skipped:
+  mount: needs system: a tmpfs" "the last lines"
+
+ci=1 run "broken:e2e:echo 'needs repair: sshd'; exit 77"
+expect "$result" 1 "an end-to-end test that can never begin"
+expect "$(grep -c flaky <<<"$output" || true)" 0 "no flaky tests"
+
 # Every skip says what it lacks in those words.
 cd "$(dirname "$script")/.."
 bare=$(grep -rnE 'GTEST_SKIP\(\)' tests --include='*.cpp' --include='*.h' |
-  grep -vE 'needs(::|\.h)|missing(_for_ssh)?\(\);|broken\(\);' || true)
+  grep -vE 'needs(::|\.h)|missing(_for_[a-z_]+)?(\(\))?;|broken\(\);' || true)
 expect "$bare" "" "skips without tests/needs.h"

@@ -1,6 +1,7 @@
 #include "train/loop/parameter_update.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace assay::train {
 
@@ -27,7 +28,11 @@ bool Update::apply(double rate) {
     if (!scaler_.update(before.item<double>())) return false;
     factor = clip_factor(before, settings_.clip_norm, 1 / scale);
   } else if (settings_.clip_norm > 0) {
-    factor = clip_factor(norm(), settings_.clip_norm, 1);
+    const torch::Tensor before = norm();
+    // A device would have to be waited for.
+    finite_ = !before.is_cpu() || std::isfinite(before.item<double>());
+    if (!finite_) return false;  // parameters tell where it began as long as they are as they were
+    factor = clip_factor(before, settings_.clip_norm, 1);
   }
   optimizer_.step(rate, factor);
   return true;

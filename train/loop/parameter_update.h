@@ -25,8 +25,12 @@ class Update {
   [[nodiscard]] double loss_scale() const noexcept {
     return settings_.precision == Precision::fp16 ? scaler_.scale() : 1.0;
   }
-  /// Gives whether the step counts: with fp16 one whose gradients overflow is left out.
+  /// Gives whether the step counts: with fp16 one whose gradients overflow is left out, and so is
+  /// one after which finite() is false.
   bool apply(double rate);
+  /// Whether the gradients of the last step were finite, the same on all ranks. Known on the CPU
+  /// and when they are clipped; else it is true.
+  [[nodiscard]] bool finite() const noexcept { return finite_; }
   [[nodiscard]] LossScaler& scaler() noexcept { return scaler_; }
   [[nodiscard]] const LossScaler& scaler() const noexcept { return scaler_; }
 
@@ -38,6 +42,7 @@ class Update {
   Optimizer& optimizer_;
   ModelShare* shared_;
   LossScaler scaler_;
+  bool finite_ = true;
 };
 
 }  // namespace assay::train

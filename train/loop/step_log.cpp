@@ -44,11 +44,14 @@ void StepLog::end(Phase phase) {
   }
 }
 
-void StepLog::waited(Phase from, double seconds, double for_stages) {
+void StepLog::waited(Phase from, double seconds) {
   if (!device_.is_cpu()) return;
   current_.seconds[static_cast<std::size_t>(from)] -= seconds;
   current_.seconds[static_cast<std::size_t>(Phase::comm)] += seconds;
-  current_.for_stages += for_stages;
+}
+
+void StepLog::waited_for_stages(double seconds) {
+  if (device_.is_cpu()) current_.for_stages = current_.for_stages.value_or(0) + seconds;
 }
 
 void StepLog::end_step(const BatchWork& work, const torch::Tensor& loss, double rate) {
@@ -101,17 +104,12 @@ void StepLog::write(Record& record) {
     step.data_s = record.seconds[0];
     step.compute_s = record.seconds[1];
     step.comm_s = record.seconds[2];
+    step.bubble_s = record.for_stages;
     step.optimizer_s = record.seconds[3];
   }
   for (std::size_t i = 0; i < 4; ++i) totals_[i] += record.seconds[i];
-  for_stages_ += record.for_stages;
   last_loss_ = loss;
-  if (writer_ != nullptr) {
-    if (record.for_stages > 0)
-      writer_->step_end(record.step, step, {{"bubble_s", record.for_stages}});
-    else
-      writer_->step_end(record.step, step);
-  }
+  if (writer_ != nullptr) writer_->step_end(record.step, step);
   on_loss_(record.step, loss);
 }
 

@@ -30,9 +30,11 @@ class StepLog {
   void begin(std::int64_t step);
   /// Ends a phase; phases may repeat within a step and add up.
   void end(Phase phase);
-  /// So much of what was counted as `from` was waiting for other ranks, of it `for_stages` for
-  /// other stages of a pipeline. On the CPU only: a device's waiting is not the host's.
-  void waited(Phase from, double seconds, double for_stages);
+  /// So much of what was counted as `from` was waiting for other ranks. On the CPU only: a device's
+  /// waiting is not the host's.
+  void waited(Phase from, double seconds);
+  /// So much of that was for other stages of a pipeline.
+  void waited_for_stages(double seconds);
   /// The step is complete on the host.
   void end_step(const BatchWork& work, const torch::Tensor& loss, double rate);
   /// Writes everything that is outstanding; waits for the device.
@@ -42,8 +44,6 @@ class StepLog {
   [[nodiscard]] double total(Phase phase) const noexcept {
     return totals_[static_cast<std::size_t>(phase)];
   }
-  /// Of all steps written so far, waiting for other stages: a part of Phase::comm.
-  [[nodiscard]] double total_for_stages() const noexcept { return for_stages_; }
   [[nodiscard]] double last_loss() const noexcept { return last_loss_; }
 
  private:
@@ -57,7 +57,7 @@ class StepLog {
     double rate = 0;
     torch::Tensor loss;
     double seconds[4] = {};
-    double for_stages = 0;
+    std::optional<double> for_stages;  // a part of Phase::comm
     std::optional<c10::Event> start;
     std::vector<Mark> marks;
   };
@@ -72,7 +72,6 @@ class StepLog {
   std::int64_t last_ns_ = 0;
   std::deque<Record> outstanding_;
   double totals_[4] = {};
-  double for_stages_ = 0;
   double last_loss_ = 0;
 };
 

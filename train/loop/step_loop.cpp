@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "core/error.h"
 #include "core/time.h"
 #include "train/loop/device.h"
 
@@ -31,7 +34,7 @@ StepLoop::StepLoop(const Settings& settings, Task& task, Communicator& communica
       task_(task),
       communicator_(communicator),
       device_(device),
-      shared_(settings.mesh.zero == 1 && !communicator.alone()),
+      shared_(settings.mesh.zero == 1 && settings.mesh.expert == 1 && !communicator.alone()),
       parameters_(task.model(), settings.channels_last, shared_ ? communicator.world_size() : 1),
       model_(task.share(parameters_)),
       trace_(make_trace(settings, communicator.rank(), device)),
@@ -70,7 +73,7 @@ void StepLoop::backward(bool last) {
   work_.flops += batch_.flops;
   log_.end(Phase::data);
   const double waited = communicator_.waited();
-  const double for_stages = task_.waited_for_stages();
+  const std::optional<double> for_stages = task_.waited_for_stages();
   reducer_.begin(false);
   if (trace_) trace_->begin_backward();
   // Each backward adds its part of the mean over all samples of all ranks.
@@ -81,8 +84,8 @@ void StepLoop::backward(bool last) {
   });
   if (trace_) trace_->end_backward();
   log_.end(Phase::compute);
-  log_.waited(Phase::compute, communicator_.waited() - waited,
-              task_.waited_for_stages() - for_stages);
+  log_.waited(Phase::compute, communicator_.waited() - waited);
+  if (for_stages) log_.waited_for_stages(*task_.waited_for_stages() - *for_stages);
   loss_ = loss_.defined() ? loss_ + loss : loss;
 }
 
@@ -110,6 +113,9 @@ void StepLoop::step() {
   log_.end(Phase::optimizer);
   if (settings_.accumulation > 1) loss_ = loss_ / static_cast<double>(settings_.accumulation);
   log_.end_step(work_, loss_, rate());
+  if (!update_.finite())
+    throw Error(ErrorKind::round_failed,
+                fmt::format("the gradients of step {} are not finite", step_));
 }
 
 void StepLoop::finish() {

@@ -31,7 +31,8 @@ class StepLoop {
   /// The step that was the last one, of a training that goes on.
   void resume_after(std::int64_t step) noexcept { step_ = step; }
 
-  /// One step. Throws what the task, the ranks and `on_loss` throw.
+  /// One step. Throws what the task, the ranks and `on_loss` throw, and Error of kind round_failed
+  /// after gradients that are not finite.
   void step();
   /// After the last one: writes what is outstanding.
   void finish();
@@ -39,6 +40,8 @@ class StepLoop {
   [[nodiscard]] std::int64_t steps() const noexcept { return step_; }
   /// Trained on by this rank, in all steps begun.
   [[nodiscard]] double samples() const noexcept { return samples_; }
+  /// Of the last step, see Update::finite(); known when `on_loss` is called.
+  [[nodiscard]] bool gradients_finite() const noexcept { return update_.finite(); }
   /// The learning rate of the last step.
   [[nodiscard]] double rate() const { return learning_rate(schedule_, step_); }
 

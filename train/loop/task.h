@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,8 +94,9 @@ class Task {
   /// FLOPs of training on one sample.
   [[nodiscard]] virtual double flops_per_sample() const = 0;
 
-  /// Seconds that this rank has waited for other stages of a pipeline so far.
-  [[nodiscard]] virtual double waited_for_stages() const { return 0; }
+  /// Seconds that this rank has waited for other stages of a pipeline so far; nothing when it is in
+  /// none.
+  [[nodiscard]] virtual std::optional<double> waited_for_stages() const { return std::nullopt; }
 
   /// Called on all ranks when the training has ended as it should, before they say so.
   virtual void finish() {}

@@ -56,8 +56,10 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
     if (groups_ == nullptr) return;
     if (!own.export_to.empty() && groups_->all().rank() == 0) require_export_folder(own.export_to);
     stage_.emplace(*model_, *groups_, settings.micro_batches, own.keep);
-    if (settings.mesh.zero < 2 || groups_->mesh().data == 1) return;
-    zero_.emplace(*model_, *groups_, settings.mesh.zero == 2);
+    const Mesh& mesh = groups_->mesh();
+    // Ranks with other experts have no common buffer of which each could update a part (ZeRO 1).
+    if (mesh.zero < (mesh.expert > 1 ? 1 : 2) || mesh.data == 1) return;
+    zero_.emplace(*model_, *groups_, mesh.zero < 3);
     model_->keep_in(*zero_);
   }
 
@@ -83,7 +85,9 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
     return shared_.get();
   }
 
-  double waited_for_stages() const override { return stage_ ? stage_->waited_for_stages() : 0; }
+  std::optional<double> waited_for_stages() const override {
+    return stage_ ? stage_->waited_for_stages() : std::nullopt;
+  }
 
   torch::nn::Module& model() override {
     if (zero_) return zero_->shards();
@@ -157,21 +161,23 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
       loss += losses.sum;
       right += losses.right;
     };
-    std::int64_t batches = 0;
+    // Ranks that share experts, or parameters, go on as long as one of them has a batch.
+    const Mesh& mesh = groups_->mesh();
+    const bool together = mesh.expert > 1 || (zero_ && mesh.zero == 3);
+    const auto anybody_has_one = [&](bool own) {
+      const torch::Tensor any = torch::full({}, own ? 1 : 0, right.options());
+      groups_->data().largest(any);
+      return any.item<std::int64_t>() != 0;
+    };
     Tokens last;
     for_each_evaluated([&](const data::TokenBatch& batch) {
-      ++batches;
+      if (together) static_cast<void>(anybody_has_one(true));
       last = prepare(batch);
       evaluate_one(last, true);
     });
-    // Ranks that share experts evaluate as many batches as the one of them that has most.
-    if (groups_->mesh().expert > 1) {
-      if (batches == 0) last.tokens = torch::zeros({1, info_.sequence + 1}, right.options());
-      const torch::Tensor most = torch::tensor({batches}, torch::kLong).to(device());
-      groups_->whole().largest(most);
-      for (const std::int64_t end = most.item<std::int64_t>(); batches < end; ++batches)
-        evaluate_one(last, false);
-    }
+    if (!last.tokens.defined())
+      last.tokens = torch::zeros({1, info_.sequence + 1}, right.options());
+    while (together && anybody_has_one(false)) evaluate_one(last, false);
     return {{right.item<std::int64_t>(), total}, {loss.item<double>()}};
   }
 

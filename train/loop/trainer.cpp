@@ -10,6 +10,7 @@
 #include "core/time.h"
 #include "train/loop/checkpoint.h"
 #include "train/loop/device.h"
+#include "train/loop/not_finite.h"
 #include "train/loop/step_loop.h"
 #include "train/loop/task.h"
 #include "workload/phase_log.h"
@@ -251,9 +252,14 @@ void Trainer::choose_batch() {
 }
 
 void Trainer::check_loss(std::int64_t step, double loss) {
-  if (std::isfinite(loss)) return;
-  if (checkpoints_) checkpoints_->withdraw(step - 1);  // whose parameters gave this loss
-  not_finite(fmt::format("the loss of step {} is {}", step, loss));
+  const bool finite = std::isfinite(loss);
+  if (finite && loop_->gradients_finite()) return;
+  if (!finite && checkpoints_) checkpoints_->withdraw(step - 1);  // whose parameters gave it
+  const std::string what = finite ? fmt::format("the gradients of step {} are not finite", step)
+                                  : fmt::format("the loss of step {} is {}", step, loss);
+  // All ranks know of gradients that are not finite, and none has used them yet.
+  if (loop_->gradients_finite()) not_finite(what);
+  not_finite(what + " (" + origin_of(loop_->parameters(), loss, communicator_) + ")");
 }
 
 void Trainer::not_finite(const std::string& what) {
@@ -329,8 +335,10 @@ void Trainer::save() {
   loop_->log().flush();  // a loss that is not finite ends the training before its state is kept
   phases_.begin();
   // The loss was computed before the update.
-  if (!loop_->parameters().values().isfinite().all().item<bool>())
-    not_finite(fmt::format("the parameters are not finite after step {}", loop_->steps()));
+  const FlatParameters& parameters = loop_->parameters();
+  if (!parameters.values().isfinite().all().item<bool>())
+    not_finite(fmt::format("the parameters are not finite after step {}: {}", loop_->steps(),
+                           first_not_finite(parameters, parameters.values())));
   checkpoints_->save(state(), progress());
   phases_.end("checkpoint");
 }
@@ -403,13 +411,8 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
       {"tensor_parallel", groups_.mesh().tensor},
       {"pipeline_parallel", groups_.mesh().pipeline},
       {"expert_parallel", groups_.mesh().expert},
+      {"micro_batches", settings_.micro_batches},
       {"threads", threads_}};
-  if (groups_.mesh().pipeline > 1 && device_.is_cpu()) {
-    const StepLog& log = loop_->log();
-    const double steps = log.total(Phase::data) + log.total(Phase::compute) +
-                         log.total(Phase::comm) + log.total(Phase::optimizer);
-    if (steps > 0) results.emplace_back("bubble_share", log.total_for_stages() / steps);
-  }
   if (settings_.target > 0) results.emplace_back("converged", converged_);
   for (const auto& [name, value] : qualities_) {
     names.push_back("final_" + (name == "loss" ? std::string("eval_loss") : name));

@@ -8,7 +8,8 @@ namespace assay::train {
 
 void load_share(LlamaImpl& model, const std::filesystem::path& path) {
   const LlamaShare& share = model.share();
-  if (share.tensor == nullptr && share.first() && share.last(model.options()))
+  if (share.tensor == nullptr && share.expert == nullptr && share.first() &&
+      share.last(model.options()))
     return load_llama(model, path);
   torch::NoGradGuard no_grad;
   Llama whole(model.options());

@@ -63,9 +63,13 @@ torch::Tensor LlamaStage::train_on(const torch::Tensor& tokens, const torch::Ten
     pass = {};
     if (!first) sent.push_back(groups_.up().send(up.contiguous(), static_cast<int>(stage - 1)));
   }
-  for (const Pending& pending : sent) groups_.down().wait(pending);
   loss /= static_cast<double>(parts_);
-  if (groups_.mesh().pipeline > 1) groups_.down().wait(groups_.down().all_reduce(loss));
+  if (groups_.mesh().pipeline == 1) return loss;
+  // The stages that end first wait here for the others, as they do at the start for what they get.
+  const double before = groups_.down().waited();
+  for (const Pending& pending : sent) groups_.down().wait(pending);
+  groups_.down().wait(groups_.down().all_reduce(loss));
+  waited_ += groups_.down().waited() - before;
   return loss;
 }
 

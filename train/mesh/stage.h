@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "train/mesh/mesh_groups.h"
 #include "train/models/llama.h"
@@ -27,8 +28,10 @@ class LlamaStage {
   [[nodiscard]] TokenLosses losses(const torch::Tensor& tokens, const torch::Tensor& labels,
                                    const torch::Tensor& documents);
 
-  /// Seconds that this rank has waited for other stages so far.
-  [[nodiscard]] double waited_for_stages() const noexcept { return waited_; }
+  /// Seconds that this rank has waited for other stages so far; nothing when there are none.
+  [[nodiscard]] std::optional<double> waited_for_stages() const noexcept {
+    return groups_.mesh().pipeline > 1 ? std::optional(waited_) : std::nullopt;
+  }
 
  private:
   [[nodiscard]] torch::Tensor receive(Communicator& from, std::int64_t stage,

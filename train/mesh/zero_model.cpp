@@ -69,8 +69,8 @@ torch::Tensor ZeroModel::gather(const torch::Tensor& own) {
   torch::Tensor local = torch::zeros({local_size_}, own.options());
   for (const ZeroUnits::Piece& piece : units_.pieces()) {
     torch::Tensor all = torch::empty({piece.full.numel()}, own.options());
-    groups_.data().wait(
-        groups_.data().all_gather(all, FlatParameters::part(own, entry_of(piece)).contiguous()));
+    piece.ranks->wait(
+        piece.ranks->all_gather(all, FlatParameters::part(own, entry_of(piece)).contiguous()));
     for (const ZeroUnits::Piece::Entry& part : piece.entries) {
       const auto to = std::ranges::find(local_, part.cut.name, &FlatParameters::Entry::name);
       FlatParameters::part(local, *to).copy_(all.narrow(0, part.offset, to->size));
@@ -91,7 +91,7 @@ void ZeroModel::scatter(const torch::Tensor& whole, const torch::Tensor& own) {
     }
     const FlatParameters::Entry& entry = entry_of(piece);
     FlatParameters::part(own, entry)
-        .copy_(all.narrow(0, groups_.place().data * entry.size, entry.size));
+        .copy_(all.narrow(0, piece.ranks->rank() * entry.size, entry.size));
   }
 }
 

@@ -15,31 +15,39 @@ std::int64_t rounded_up(std::int64_t size, std::int64_t to) {
   return (size + to - 1) / to * to;
 }
 
+// "blocks/0/qkv … blocks/0/down": names of parameters have no dots.
+std::string name_of(const ZeroUnits::Piece& piece) {
+  std::string name = piece.entries.front().cut.name;
+  if (piece.entries.size() > 1) name += " … " + piece.entries.back().cut.name;
+  std::ranges::replace(name, '.', '/');
+  return name;
+}
+
 }  // namespace
 
-ZeroUnits::ZeroUnits(LlamaImpl& model, MeshGroups& groups, bool keep)
-    : data_(groups.data()), keep_(keep) {
+ZeroUnits::ZeroUnits(LlamaImpl& model, MeshGroups& groups, bool keep) : keep_(keep) {
   torch::NoGradGuard no_grad;
   const auto parameters = model.named_parameters();
-  using Key = std::tuple<std::size_t, bool, bool>;  // unit, a vector, replicated
+  using Key = std::tuple<std::size_t, bool, bool, bool>;  // unit, a vector, replicated, an expert
   std::map<Key, Piece> by_key;
   for (ParameterCut& cut : cuts_of(model.options(), model.share())) {
     const torch::Tensor parameter = parameters[cut.name];
     const std::size_t unit = model.unit_of(cut.name);
     const bool decayed = parameter.dim() > 1;
-    Piece& piece = by_key[{unit, !decayed, cut.replicated()}];
+    Piece& piece = by_key[{unit, !decayed, cut.replicated(), cut.expert}];
     piece.unit = unit;
     piece.decayed = decayed;
     piece.replicated = cut.replicated();
     piece.counts = cut.counts;
+    piece.ranks = cut.expert ? &groups.expert_data() : &groups.data();
     std::int64_t offset = 0;
     if (!piece.entries.empty())
       offset = piece.entries.back().offset +
                rounded_up(piece.entries.back().parameter.numel(), kElements);
     piece.entries.push_back({std::move(cut), parameter, offset});
   }
-  const std::int64_t ranks = data_.world_size();
   for (auto& [key, piece] : by_key) {
+    const std::int64_t ranks = piece.ranks->world_size();
     const Piece::Entry& last = piece.entries.back();
     const std::int64_t size = rounded_up(last.offset + last.parameter.numel(), ranks * kElements);
     piece.full = torch::zeros({size}, last.parameter.options().requires_grad(false));
@@ -50,9 +58,10 @@ ZeroUnits::ZeroUnits(LlamaImpl& model, MeshGroups& groups, bool keep)
       torch::Tensor parameter = entry.parameter;
       parameter.set_data(view);
     }
-    torch::Tensor own = piece.full.narrow(0, data_.rank() * (size / ranks), size / ranks).clone();
+    torch::Tensor own =
+        piece.full.narrow(0, piece.ranks->rank() * (size / ranks), size / ranks).clone();
     if (piece.decayed) own = own.view({1, -1});
-    piece.shard = shards_.register_parameter("shard" + std::to_string(pieces_.size()), own);
+    piece.shard = shards_.register_parameter(name_of(piece), own);
     pieces_.push_back(std::move(piece));
   }
   outdate();
@@ -78,7 +87,7 @@ void ZeroUnits::fetch(std::size_t unit) {
   each_of(unit, [&](Piece& piece) {
     if (piece.present || piece.gathering.started()) return;
     allocate(piece);
-    piece.gathering = data_.all_gather(piece.full, piece.shard.detach());
+    piece.gathering = piece.ranks->all_gather(piece.full, piece.shard.detach());
     if (!piece.gathering.started()) piece.present = true;  // alone
   });
 }
@@ -87,7 +96,7 @@ void ZeroUnits::use(std::size_t unit) {
   fetch(unit);
   each_of(unit, [&](Piece& piece) {
     if (piece.present) return;
-    data_.wait(piece.gathering);
+    piece.ranks->wait(piece.gathering);
     piece.gathering = {};
     piece.present = true;
   });
@@ -106,7 +115,7 @@ void ZeroUnits::release(std::size_t unit) {
 
 void ZeroUnits::outdate() {
   for (Piece& piece : pieces_) {
-    if (piece.gathering.started()) data_.wait(piece.gathering);
+    if (piece.gathering.started()) piece.ranks->wait(piece.gathering);
     piece.gathering = {};
     piece.present = piece.present || piece.full.storage().nbytes() > 0;
   }
@@ -140,7 +149,7 @@ void ZeroUnits::end_gradients(std::size_t unit) {
       parameter.mutable_grad().reset();
     }
     sum.parts = torch::empty_like(sum.sent);
-    sum.pending = data_.exchange_parts(sum.parts, sum.sent);
+    sum.pending = piece.ranks->exchange_parts(sum.parts, sum.sent);
     sums_.push_back(std::move(sum));
   });
   while (sums_.size() > kSumsUnderWay) finish_one();
@@ -150,9 +159,10 @@ void ZeroUnits::finish_one() {
   torch::NoGradGuard no_grad;
   Sum sum = std::move(sums_.front());
   sums_.pop_front();
-  data_.wait(sum.pending);
+  Communicator& ranks = *sum.piece->ranks;
+  ranks.wait(sum.pending);
   torch::Tensor own = sum.piece->shard.grad();
-  own.add_(sum.parts.view({data_.world_size(), -1}).sum(0).view(own.sizes()));
+  own.add_(sum.parts.view({ranks.world_size(), -1}).sum(0).view(own.sizes()));
 }
 
 void ZeroUnits::finish_gradients() {

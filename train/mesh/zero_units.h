@@ -30,7 +30,8 @@ class ZeroUnits final : public UnitStore {
     bool decayed = false;
     bool replicated = false;  ///< the ranks that share matrices have all of it
     bool counts = true;
-    torch::Tensor shard;  ///< this rank's part, a parameter of shards()
+    Communicator* ranks = nullptr;  ///< those that have parts of it
+    torch::Tensor shard;            ///< this rank's part, a parameter of shards()
     torch::Tensor full;
     torch::Tensor gradient;  ///< undefined: not being computed
     bool present = false;    ///< `full` has the values
@@ -68,7 +69,6 @@ class ZeroUnits final : public UnitStore {
   void allocate(Piece& piece) const;
   void finish_one();
 
-  Communicator& data_;
   bool keep_;
   torch::nn::Module shards_;
   std::vector<Piece> pieces_;

@@ -62,16 +62,21 @@ Json scaling_json(const LlamaOptions& options) {
 
 // Values of config.json that decide what the weights mean.
 Json meaning_of(const LlamaOptions& options) {
-  return {{"hidden_size", options.width},
-          {"intermediate_size", options.inner},
-          {"num_hidden_layers", options.layers},
-          {"num_attention_heads", options.heads},
-          {"num_key_value_heads", options.kv_heads},
-          {"vocab_size", options.vocabulary},
-          {"rms_norm_eps", options.epsilon},
-          {"rope_theta", options.rotary_base},
-          {"rope_scaling", scaling_json(options)},
-          {"tie_word_embeddings", options.tied}};
+  Json meaning{{"hidden_size", options.width},
+               {"intermediate_size", options.inner},
+               {"num_hidden_layers", options.layers},
+               {"num_attention_heads", options.heads},
+               {"num_key_value_heads", options.kv_heads},
+               {"vocab_size", options.vocabulary},
+               {"rms_norm_eps", options.epsilon},
+               {"rope_theta", options.rotary_base},
+               {"rope_scaling", scaling_json(options)},
+               {"tie_word_embeddings", options.tied}};
+  if (options.experts > 0) {
+    meaning["num_local_experts"] = options.experts;
+    meaning["num_experts_per_tok"] = options.chosen;
+  }
+  return meaning;
 }
 
 bool same_value(const Json& a, const Json& b) {
@@ -95,24 +100,19 @@ std::vector<TensorInfo> infos_of(const LlamaImpl& model, TensorType type) {
   return infos;
 }
 
-// Their names and configuration would be another model's (MixtralForCausalLM).
-void refuse_mixture(const LlamaOptions& options) {
-  if (options.experts > 0)
-    throw Error(ErrorKind::config, "files of weights of a mixture are not supported", "experts",
-                "leave 'weights' and 'export' out; checkpoints keep a mixture");
-}
-
 }  // namespace
 
 std::string llama_config(const LlamaOptions& options, TensorType type) {
-  Json json{{"architectures", Json::array({"LlamaForCausalLM"})},
-            {"model_type", "llama"},
+  const bool mixture = options.experts > 0;
+  Json json{{"architectures", Json::array({mixture ? "MixtralForCausalLM" : "LlamaForCausalLM"})},
+            {"model_type", mixture ? "mixtral" : "llama"},
             {"hidden_act", "silu"},
             {"attention_bias", false},
             {"mlp_bias", false},
             {"head_dim", options.head()},
             {"max_position_embeddings", options.scaling.factor > 0 ? 131'072 : 8192},
             {"torch_dtype", type == TensorType::bf16 ? "bfloat16" : "float32"}};
+  if (mixture) json["router_aux_loss_coef"] = options.balance;
   json.update(meaning_of(options));
   return dump_pretty(json);
 }
@@ -146,7 +146,6 @@ void require_llama_config(const fs::path& folder, const LlamaOptions& options) {
 
 void load_llama(LlamaImpl& model, const fs::path& path) {
   std::error_code ignored;
-  refuse_mixture(model.options());
   if (model.options().qk_norm)
     throw Error(ErrorKind::config, "Llama's files have no norms of queries and keys", "qk_norm",
                 "leave it out with 'weights'");
@@ -189,7 +188,6 @@ void require_export_folder(const fs::path& folder) {
 void save_llama(const LlamaImpl& model, const fs::path& folder, TensorType type,
                 std::int64_t shard_bytes) {
   torch::NoGradGuard no_grad;
-  refuse_mixture(model.options());
   const std::vector<std::pair<std::string, torch::Tensor>> named = model.named_as_hugging_face();
   torch::Tensor held;  // the bytes that are being written
   make_directories(folder);

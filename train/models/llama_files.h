@@ -9,7 +9,8 @@
 
 namespace assay::train {
 
-/// The model's config.json as Hugging Face's LlamaForCausalLM has it.
+/// The model's config.json as Hugging Face's LlamaForCausalLM has it, of a mixture
+/// MixtralForCausalLM.
 [[nodiscard]] std::string llama_config(const LlamaOptions& options, weights::TensorType type);
 
 /// Throws Error of kind environment that names each value of `folder`/config.json that is not the

@@ -95,12 +95,6 @@ void require_mesh(const Mesh& mesh, const LlamaOptions& model, std::int64_t devi
                 "leave it out, or train a mixture of experts");
   require_division(model.experts, mesh.expert, "experts", "expert");
   require_division(mesh.data, mesh.expert, "devices with the same weights", "expert");
-  if (mesh.zero > 0)
-    throw Error(ErrorKind::config,
-                fmt::format("ZeRO {} and experts on {} devices: both share out what the data "
-                            "devices have",
-                            mesh.zero, mesh.expert),
-                "zero", "use zero 0, or expert 1");
 }
 
 void require_sequence(const Mesh& mesh, std::int64_t sequence) {

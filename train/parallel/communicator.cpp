@@ -267,6 +267,26 @@ std::vector<double> Communicator::sum(const std::vector<double>& values) {
   return {tensor.data_ptr<double>(), tensor.data_ptr<double>() + values.size()};
 }
 
+std::vector<std::string> Communicator::gather(const std::string& text) {
+  if (alone()) return {text};
+  const auto ranks = static_cast<std::size_t>(place_.world_size);
+  const auto own = static_cast<std::size_t>(place_.rank);
+  std::vector<std::int64_t> sizes(ranks);
+  sizes[own] = static_cast<std::int64_t>(text.size());
+  sizes = sum(std::move(sizes));
+  const auto longest = static_cast<std::size_t>(*std::ranges::max_element(sizes));
+  std::vector<std::string> texts(ranks);
+  if (longest == 0) return texts;
+  std::vector<std::int64_t> characters(ranks * longest);  // of the others 0
+  for (std::size_t i = 0; i < text.size(); ++i)
+    characters[own * longest + i] = static_cast<unsigned char>(text[i]);
+  characters = sum(std::move(characters));
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    for (std::size_t i = 0; i < static_cast<std::size_t>(sizes[rank]); ++i)
+      texts[rank] += static_cast<char>(characters[rank * longest + i]);
+  return texts;
+}
+
 void Communicator::barrier() {
   static_cast<void>(sum(std::vector<std::int64_t>{1}));
 }

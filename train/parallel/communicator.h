@@ -94,6 +94,8 @@ class Communicator {
   /// Exact sums of counts over all ranks; waits.
   [[nodiscard]] std::vector<std::int64_t> sum(std::vector<std::int64_t> counts);
   [[nodiscard]] std::vector<double> sum(const std::vector<double>& values);
+  /// The ranks' texts, in their order; waits.
+  [[nodiscard]] std::vector<std::string> gather(const std::string& text);
   void barrier();
   /// Throws Error of kind environment, on all ranks, when one has another `value` than rank 0.
   void agree(const std::string& what, std::int64_t value);

@@ -43,6 +43,26 @@ double mlps_of(const LlamaOptions& model) noexcept {
   return model.experts == 0 ? 1 : static_cast<double>(model.chosen);
 }
 
+// Parameters of a device by who has the same ones: all data devices, or, of experts that devices
+// share, every so many of them.
+struct SharedParameters {
+  double common = 0;
+  double experts = 0;
+};
+SharedParameters shared_parameters(const LlamaOptions& model, const Mesh& mesh) noexcept {
+  SharedParameters local{static_cast<double>(local_parameters(model, mesh)), 0};
+  if (mesh.expert == 1) return local;
+  local.experts =
+      static_cast<double>(model.layers / mesh.pipeline * expert_parameters(model, mesh));
+  local.common -= local.experts;
+  return local;
+}
+
+// With experts that devices share, ZeRO 1 shares out gradients too.
+int zero_of(const Mesh& mesh) noexcept {
+  return mesh.expert > 1 && mesh.zero == 1 ? 2 : mesh.zero;
+}
+
 double tokens_of(const TrainingWork& work) noexcept {
   return static_cast<double>(work.sequence * work.micro_batch);
 }
@@ -107,10 +127,13 @@ double kept_per_token(const LlamaOptions& model, const Mesh& mesh, Keep keep,
 
 MemoryPlan memory_of(const TrainingWork& work, const Mesh& mesh, Keep keep) noexcept {
   const NumberBytes bytes = bytes_of(work.numbers);
-  const auto local = static_cast<double>(local_parameters(work.model, mesh));
-  const auto data = static_cast<double>(mesh.data);
+  const SharedParameters local = shared_parameters(work.model, mesh);
+  const int zero = zero_of(mesh);
   const auto of_parameters = [&](std::int64_t each, int stage) {
-    return local * static_cast<double>(each) / (mesh.zero >= stage ? data : 1);
+    const bool parts = zero >= stage;
+    return static_cast<double>(each) *
+           (local.common / static_cast<double>(parts ? mesh.data : 1) +
+            local.experts / static_cast<double>(parts ? mesh.data / mesh.expert : 1));
   };
   MemoryPlan memory;
   memory.optimizer = of_parameters(bytes.optimizer, 1);
@@ -171,21 +194,24 @@ StepPlan step_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
   step.compute_s = step.flops * (1 + again) / (cluster.flops * cluster.efficiency);
 
   const auto layers = static_cast<double>(work.model.layers / mesh.pipeline);
-  const double experts = layers * static_cast<double>(expert_parameters(work.model, mesh));
-  const double local =
-      static_cast<double>(local_parameters(work.model, mesh)) - (mesh.expert > 1 ? experts : 0);
-  const double gradients = local * static_cast<double>(bytes.gradient);
-  const double weights = local * static_cast<double>(bytes.weight);
-  const double part = share(mesh.data);
-  if (mesh.zero == 0) step.data_bytes = 2 * part * gradients;
-  // Experts that devices share are summed over those that have the same ones.
-  if (mesh.expert > 1)
-    step.data_bytes +=
-        2 * share(mesh.data / mesh.expert) * experts * static_cast<double>(bytes.gradient);
-  if (mesh.zero == 1) step.data_bytes = part * (gradients + weights);
-  // Shares of gradients and weights are gathered and given away in each micro-batch.
-  if (mesh.zero == 2) step.data_bytes = part * (micro * gradients + weights);
-  if (mesh.zero == 3) step.data_bytes = part * micro * (gradients + 2 * weights);
+  // What devices with the same parameters send to each other.
+  const auto sent = [&](double parameters, std::int64_t devices) {
+    const double gradients = parameters * static_cast<double>(bytes.gradient);
+    const double weights = parameters * static_cast<double>(bytes.weight);
+    switch (zero_of(mesh)) {
+      case 0:
+        return share(devices) * 2 * gradients;
+      case 1:
+        return share(devices) * (gradients + weights);
+      // Shares of gradients and weights are gathered and given away in each micro-batch.
+      case 2:
+        return share(devices) * (micro * gradients + weights);
+      default:
+        return share(devices) * micro * (gradients + 2 * weights);
+    }
+  };
+  const SharedParameters local = shared_parameters(work.model, mesh);
+  step.data_bytes = sent(local.common, mesh.data) + sent(local.experts, mesh.data / mesh.expert);
 
   // With sequence parallel: forward gathers before and scatters after attention and the MLP,
   // backward the same, and gathers again what it needs for the weights' gradients.
@@ -224,10 +250,11 @@ std::vector<Plan> all_plans(const TrainingWork& work, std::int64_t devices,
     const bool divides =
         work.global_batch == 0 || work.global_batch % (mesh.data * work.micro_batch) == 0;
     if (!divides) return;
-    const bool shares = mesh.data > 1 && mesh.expert == 1;
-    for (mesh.zero = 0; mesh.zero <= (shares ? 3 : 0); ++mesh.zero)
+    for (mesh.zero = 0; mesh.zero <= (mesh.data > 1 ? 3 : 0); ++mesh.zero) {
+      if (zero_of(mesh) != mesh.zero) continue;
       for (const Keep keep : enum_values<Keep>())
         plans.push_back(plan_of(work, mesh, keep, cluster));
+    }
   };
   const LlamaOptions& model = work.model;
   for (std::int64_t tensor = 1; tensor <= std::min(cluster.per_node, model.kv_heads); ++tensor)

@@ -17,6 +17,7 @@
 
 #include "agent/guardian.h"
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/process_tree.h"
 #include "core/text.h"
 #include "launch/agents/launch_command.h"
@@ -62,13 +63,22 @@ void Channel::start() {
 }
 
 void Channel::on_noise(std::string_view line) {
-  if (trim(line) == kSendBundle && !command_.bundle.empty() && !upload_) {
-    upload_.reset(::open(command_.bundle.c_str(), O_RDONLY | O_CLOEXEC));
-    upload_next();
-    return;
+  // "ASSAY-SEND-BUNDLE 1048576": all but the first bytes, which a broken connection left there.
+  const std::string_view said = trim(line);
+  if (said.starts_with(kSendBundle) && !command_.bundle.empty() && !upload_) {
+    const auto from = parse_number<std::uint64_t>(trim(said.substr(kSendBundle.size())));
+    return begin_upload(from.value_or(0));
   }
   error_tail_ += printable(line) + "\n";
   if (error_tail_.size() > kErrorTail) error_tail_.erase(0, error_tail_.size() - kErrorTail);
+}
+
+void Channel::begin_upload(std::uint64_t from) {
+  upload_.reset(::open(command_.bundle.c_str(), O_RDONLY | O_CLOEXEC));
+  const off_t size = ::lseek(upload_.get(), 0, SEEK_END);
+  sent_ = {from, size > 0 ? static_cast<std::uint64_t>(size) : 0};
+  ::lseek(upload_.get(), static_cast<off_t>(from), SEEK_SET);
+  upload_next();
 }
 
 // Nothing else is written meanwhile: requests follow the hello, and that follows the upload.
@@ -79,11 +89,13 @@ void Channel::upload_next() {
     upload_piece_ = {};
     return;
   }
-  asio::async_write(input_, asio::buffer(upload_piece_.data(), static_cast<std::size_t>(n)),
-                    [this, self = shared_from_this()](const asio::error_code& ec, std::size_t) {
-                      if (!ec)
-                        upload_next();  // on an error, the end of the output gives the reason
-                    });
+  asio::async_write(
+      input_, asio::buffer(upload_piece_.data(), static_cast<std::size_t>(n)),
+      [this, self = shared_from_this()](const asio::error_code& ec, std::size_t went) {
+        if (ec) return;  // the end of the output gives the reason
+        sent_.sent += went;
+        upload_next();
+      });
 }
 
 Channel::~Channel() {

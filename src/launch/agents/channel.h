@@ -49,6 +49,12 @@ class Channel : public std::enable_shared_from_this<Channel> {
   /// No handler is called any more.
   void silence();
   [[nodiscard]] bool is_open() const noexcept { return !closed_; }
+  /// Of the bundle that is being sent: bytes that went out, and all of them; both 0 before.
+  struct Upload {
+    std::uint64_t sent = 0;
+    std::uint64_t size = 0;
+  };
+  [[nodiscard]] const Upload& upload() const noexcept { return sent_; }
   [[nodiscard]] const ChannelCommand& command() const noexcept { return command_; }
 
  private:
@@ -59,6 +65,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   void keep_errors(std::size_t n);
   void drain_errors();
   void on_noise(std::string_view line);
+  void begin_upload(std::uint64_t from);
   void upload_next();
   void flush();
   void end(const std::string& how);
@@ -79,6 +86,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   std::deque<std::string> outbox_;
   UniqueFd upload_;
   std::vector<char> upload_piece_;
+  Upload sent_;
   bool writing_ = false;
   bool close_requested_ = false;
   bool closed_ = false;

@@ -6,9 +6,11 @@
 #include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
+#include <fmt/format.h>
 
 #include "agent/protocol.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "core/units.h"
 #include "launch/agents/launch_command.h"
@@ -179,6 +181,23 @@ void Fleet::ping() {
   });
 }
 
+std::string Fleet::uploads() const {
+  std::uint64_t sent = 0;
+  std::uint64_t size = 0;
+  std::size_t hosts = 0;
+  for (const auto& [node, channel] : channels_) {
+    const Channel::Upload& one = channel->upload();
+    if (one.size == 0 || present_.contains(node)) continue;
+    ++hosts;
+    sent += one.sent;
+    size += one.size;
+  }
+  if (hosts == 0) return {};
+  return fmt::format("programs for {}: {:.0f} % of {}", counted(hosts, "host"),
+                     100 * static_cast<double>(sent) / static_cast<double>(size),
+                     format_bytes(static_cast<double>(size)));
+}
+
 asio::awaitable<void> Fleet::wait_for_hellos(int nodes, Nanoseconds limit) {
   const auto all = [this, nodes] {
     if (abandoned_) return true;
@@ -191,7 +210,8 @@ asio::awaitable<void> Fleet::wait_for_hellos(int nodes, Nanoseconds limit) {
   while (!all() && mono_now_ns() < deadline) {
     const std::string reason = co_await launcher_.waiting_for();
     if (!reason.empty()) waiting_for_ = reason;
-    if (on_waiting_ && !reason.empty()) on_waiting_(reason);
+    const std::string said = reason.empty() ? uploads() : reason;
+    if (on_waiting_ && !said.empty()) on_waiting_(said);
     co_await wait(std::min(Nanoseconds(deadline - mono_now_ns()), kPatience), all);
   }
 }

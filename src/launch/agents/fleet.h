@@ -121,6 +121,8 @@ class Fleet {
   void on_closed(const std::vector<int>& nodes, const std::string& reason);
   void give_reason(const std::vector<int>& nodes, const std::string& reason);
   asio::awaitable<void> wait_for_hellos(int nodes, Nanoseconds limit);
+  /// "programs for 3 hosts: 41 %"; empty: none are being sent.
+  [[nodiscard]] std::string uploads() const;
   void check_protocols() const;
   void open(const ChannelCommand& command, int attempt, std::int64_t since_ns);
   bool try_again(const ChannelCommand& command, const std::string& reason, int attempt,

@@ -3,7 +3,6 @@
 #include "core/json.h"
 #include "launch/agents/agent_backend.h"
 #include "launch/agents/dry_run.h"
-#include "launch/modelarts/modelarts_jobs.h"
 
 namespace assay::launch {
 
@@ -40,8 +39,8 @@ std::optional<Json> check_jobs_of(const plan::Plan& plan,
                                   const std::function<void(const std::string&)>& waiting) {
   return std::visit(
       [&]([[maybe_unused]] const auto& options) -> std::optional<Json> {
-        if constexpr (requires { check_service(plan, options, waiting); })
-          return check_service(plan, options, waiting);
+        if constexpr (requires { options.check_jobs(plan, waiting); })
+          return options.check_jobs(plan, waiting);
         else
           return std::nullopt;
       },

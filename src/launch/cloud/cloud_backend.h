@@ -10,19 +10,20 @@
 namespace assay::launch {
 
 /// Looks at all that a run of this plan needs, before anything is uploaded: the code, the bucket,
-/// the engine, the flavor. Waits while the service says that it is busy, for as long as a job may
-/// wait. Gives the flavor, for system.json. Throws Error; what is wrong in the suite is of kind
-/// config.
+/// what the service has. Waits while the service says that it is busy, for as long as a job may
+/// wait. Gives what it runs jobs on, for system.json. Throws Error; what is wrong in the suite is
+/// of kind config.
 [[nodiscard]] Json check_cloud(CloudConnection& cloud, const plan::Plan& plan,
-                               const plan::ModelArtsOptions& options, const std::stop_token& stop,
+                               const plan::JobServiceOptions& options, const std::stop_token& stop,
                                const std::function<void(const std::string&)>& waiting);
 
 /// Rounds as jobs of a cloud, one after the other. What waits for the service does so on a thread
 /// of its own. A job that was created is followed again by the next run of the loop.
 class CloudBackend : public Backend {
  public:
-  CloudBackend(const BackendContext& context, const plan::ModelArtsOptions& options,
-               MakeJobs make_jobs);
+  /// `options` outlive it.
+  CloudBackend(const BackendContext& context, const plan::JobServiceOptions& options,
+               Connect connect);
 
   /// What the service refuses is thrown: a suite that is wrong shows here.
   asio::awaitable<void> prepare() override;
@@ -34,10 +35,10 @@ class CloudBackend : public Backend {
 
  private:
   BackendContext context_;
-  const plan::ModelArtsOptions& options_;
-  MakeJobs make_jobs_;
+  const plan::JobServiceOptions& options_;
+  Connect connect_;
   std::unique_ptr<CloudConnection> connection_;
-  Json flavor_ = Json::object();
+  Json offered_ = Json::object();
   std::stop_source asked_;    // to end
   std::stop_source at_once_;  // the user asked again
 };

@@ -10,15 +10,11 @@
 #include "cloud/sync.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/json_access.h"
-#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/secrets.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "http/retry.h"
-#include "launch/cloud/cloud_job_spec.h"
-#include "launch/cloud/pre_start.h"
 #include "launch/round_folder.h"
 
 namespace assay::launch {
@@ -36,10 +32,6 @@ constexpr int kLastLooks = 20;
 
 }  // namespace
 
-std::string CloudJob::worker(int node) {
-  return fmt::format("worker-{}", node);
-}
-
 CloudJob::CloudJob(Context context, const plan::CasePlan& plan_case, int round)
     : context_(std::move(context)),
       case_(plan_case),
@@ -55,14 +47,14 @@ void CloudJob::journal(const std::string& event, Json fields) {
 }
 
 fs::path CloudJob::log_file(int node) const {
-  return context_.run.node_dir(case_.name, round_, worker(node), node) /
+  return context_.run.node_dir(case_.name, round_, worker_name(node), node) /
          fmt::format("rank{}.out.log", node * case_.procs);
 }
 
 RoundOutcome CloudJob::run() {
   Json start{{"job", ""}, {"nodes", Json::array()}};
   for (int node = 0; node < case_.nodes; ++node)
-    start["nodes"].push_back({{"node", node}, {"host", worker(node)}});
+    start["nodes"].push_back({{"node", node}, {"host", worker_name(node)}});
   RoundOutcome outcome;
   try {
     prepare();
@@ -119,19 +111,17 @@ void CloudJob::prepare() {
 
 void CloudJob::create() {
   const auto stop = context_.asked;
-  cloud::TrainingJobSpec spec = job_spec(context_.run.plan(), case_, state_.name, state_.code);
   // It may have been made by a process that died before it could note that.
-  if (const auto found =
-          retry_("looking for " + named(), [&] { return context_.cloud.jobs->find(spec, stop); })) {
+  if (const auto found = retry_("looking for " + named(),
+                                [&] { return context_.cloud.jobs->find(job(), stop); })) {
     state_.id = found->id;
     return save();
   }
   state_.code = upload_code();
   save();
-  spec = job_spec(context_.run.plan(), case_, state_.name, state_.code);
-  const cloud::TrainingJob made = retry_("creating " + named(), [&] {
-    if (const auto found = context_.cloud.jobs->find(spec, stop)) return *found;
-    return context_.cloud.jobs->create(spec, stop);
+  const ServiceJob made = retry_("creating " + named(), [&] {
+    if (const auto found = context_.cloud.jobs->find(job(), stop)) return *found;
+    return context_.cloud.jobs->create(job(), stop);
   });
   state_.id = made.id;
   state_.created_ns = wall_now_ns();
@@ -139,19 +129,16 @@ void CloudJob::create() {
   journal("job_created", {{"job", state_.name}, {"id", state_.id}});
 }
 
+RoundJob CloudJob::job() const {
+  return round_job(context_.options, context_.run.plan(), case_, state_.name, state_.code);
+}
+
+std::string CloudJob::key(const std::string& name) const {
+  return fmt::format("cluster.{}.{}", context_.run.plan().cluster.launcher(), name);
+}
+
 cloud::FolderFiles CloudJob::code_files() const {
-  const fs::path& folder = context_.options.code;
-  cloud::FolderFiles files = cloud::files_of(folder);
-  if (!context_.options.v1()) return files;
-  const std::string name =
-      (fs::path(case_.command.at(0)).parent_path() / "ma-pre-start.sh").generic_string();
-  const auto script = pre_start_script(read_regular_file_or_empty(folder / name),
-                                       pre_start_environment(context_.options, case_));
-  if (script) {
-    files[name] = folder_ / "ma-pre-start.sh";
-    write_file_atomic(files[name], *script, /*sync=*/false);
-  }
-  return files;
+  return context_.cloud.jobs->code_files(context_.options.code, case_, folder_);
 }
 
 std::string CloudJob::upload_code() {
@@ -175,17 +162,16 @@ std::string CloudJob::upload_code() {
 }
 
 void CloudJob::journal_executed() {
-  const cloud::TrainingJobSpec spec =
-      job_spec(context_.run.plan(), case_, state_.name, state_.code);
+  const Executed executed = context_.cloud.jobs->executed(job());
   Json given = Json::object();
-  for (const auto& [name, value] : spec.environment) given[name] = without_secret(name, value);
+  for (const auto& [name, value] : executed.environment) given[name] = without_secret(name, value);
   Json what{{"node", 0},
-            {"host", worker(0)},
+            {"host", worker_name(0)},
             {"command", case_.command},
-            {"image", spec.image_url.empty() ? spec.engine_id : spec.image_url},
+            {"image", executed.image},
             {"given", std::move(given)}};
   // The job has nothing else: its code is its program.
-  if (!state_.code.empty()) what["program"] = {{"path", spec.boot_file}, {"sha256", state_.code}};
+  if (!state_.code.empty()) what["program"] = {{"path", executed.program}, {"sha256", state_.code}};
   journal("executed", what);
 }
 
@@ -203,17 +189,15 @@ void CloudJob::bound(Nanoseconds limit, const std::string& name) {
   retry_.end_at(mono_now_ns() + end.count());
 }
 
-std::optional<cloud::TrainingJob> CloudJob::ask() {
+std::optional<ServiceJob> CloudJob::ask() {
   try {
     return retry_("asking about " + named(),
                   [&] { return context_.cloud.jobs->get(state_.id, working()); });
   } catch (const cloud::ServiceError& e) {
     // Services say in many ways that there is no such job: only the list of jobs is clear.
     if (e.status() != 400 && e.status() != 404) throw;
-    const auto listed = retry_("looking for " + named(), [&] {
-      return context_.cloud.jobs->find(
-          job_spec(context_.run.plan(), case_, state_.name, state_.code), working());
-    });
+    const auto listed = retry_("looking for " + named(),
+                               [&] { return context_.cloud.jobs->find(job(), working()); });
     if (listed) throw;
     return std::nullopt;
   }
@@ -222,7 +206,7 @@ std::optional<cloud::TrainingJob> CloudJob::ask() {
 RoundOutcome CloudJob::follow() {
   Nanoseconds pause = context_.options.poll;
   cloud::JobPhase phase = cloud::JobPhase::unknown;
-  bound(context_.options.wait, "cluster.modelarts.wait");
+  bound(context_.options.wait, key("wait"));
   try {
     for (;;) {
       const std::int64_t asked_ns = mono_now_ns();
@@ -270,12 +254,12 @@ RoundOutcome CloudJob::given_up(const OutOfTime& silence) {
   return outcome;
 }
 
-std::optional<RoundOutcome> CloudJob::look(const cloud::TrainingJob& job) {
+std::optional<RoundOutcome> CloudJob::look(const ServiceJob& job) {
   const std::int64_t now = mono_now_ns();
   if (job.phase == cloud::JobPhase::waiting) {
     if (waiting_ns_ == 0) {  // also when it was taken away and waits again
       waiting_ns_ = now;
-      bound(context_.options.wait, "cluster.modelarts.wait");
+      bound(context_.options.wait, key("wait"));
     }
     running_ns_ = 0;
     return check_limits(job);
@@ -285,7 +269,7 @@ std::optional<RoundOutcome> CloudJob::look(const cloud::TrainingJob& job) {
     state_.running = true;
     for (int node = 0; node < case_.nodes; ++node)
       journal("rank_start", {{"node", node},
-                             {"host", worker(node)},
+                             {"host", worker_name(node)},
                              {"rank", node * case_.procs},
                              {"local_rank", 0},
                              {"late_s", late_s()},
@@ -304,7 +288,7 @@ std::optional<RoundOutcome> CloudJob::look(const cloud::TrainingJob& job) {
   return check_limits(job);
 }
 
-std::optional<RoundOutcome> CloudJob::check_limits(const cloud::TrainingJob& job) {
+std::optional<RoundOutcome> CloudJob::check_limits(const ServiceJob& job) {
   const std::int64_t now = mono_now_ns();
   const auto over = [&](std::int64_t since, Nanoseconds limit) {
     return since != 0 && limit.count() > 0 && now - since > limit.count();
@@ -314,8 +298,8 @@ std::optional<RoundOutcome> CloudJob::check_limits(const cloud::TrainingJob& job
     outcome = {RoundStatus::launch_failed,
                fmt::format("{} did not start within {} ({})", named(),
                            format_duration(context_.options.wait), job.phase_text),
-               "the pool is busy or too small: raise cluster.modelarts.wait, or choose another "
-               "flavor or pool"};
+               "the service is busy or too small: raise " + key("wait") +
+                   ", or ask for less, or elsewhere"};
   } else if (over(running_ns_, case_.limits.time)) {
     outcome = {RoundStatus::timed_out,
                fmt::format("{} ran longer than limits.time ({})", named(),
@@ -326,7 +310,7 @@ std::optional<RoundOutcome> CloudJob::check_limits(const cloud::TrainingJob& job
                                                 [](const auto& entry) { return entry.second; });
     outcome = {RoundStatus::stalled,
                fmt::format("{} wrote nothing for {}; {} wrote least", named(),
-                           format_duration(case_.limits.stall), worker(least->first)),
+                           format_duration(case_.limits.stall), worker_name(least->first)),
                "look at the ends of the logs; limits.stall is the bound"};
   } else {
     return std::nullopt;
@@ -338,15 +322,14 @@ std::optional<RoundOutcome> CloudJob::check_limits(const cloud::TrainingJob& job
   return outcome;
 }
 
-RoundOutcome CloudJob::conclude(const cloud::TrainingJob& job) {
+RoundOutcome CloudJob::conclude(const ServiceJob& job) {
   // What came between the last look and its end, and what the service still uploads.
   for (int look = 0; look < kLastLooks && mirror(job); ++look) retry_.pause(context_.options.poll);
   const std::string what = fmt::format("{} ({}) {}{}{}", named(), job.id, job.phase_text,
                                        job.message.empty() ? "" : ": ", printable(job.message));
   // Jobs that were taken away or stopped from outside do not count as results: they can be run
   // again.
-  const bool taken = job.phase_text == "Abnormal" || job.phase_text == "JOBSTAT_LOST" ||
-                     job.phase == cloud::JobPhase::stopped;
+  const bool taken = job.taken || job.phase == cloud::JobPhase::stopped;
   journal_ends(job, taken ? EndedBy::lost : EndedBy::itself);
   state_.over = job.phase != cloud::JobPhase::completed;
   save();
@@ -363,16 +346,13 @@ RoundOutcome CloudJob::conclude(const cloud::TrainingJob& job) {
   return {};
 }
 
-void CloudJob::journal_ends(const cloud::TrainingJob& job, EndedBy how) {
+void CloudJob::journal_ends(const ServiceJob& job, EndedBy how) {
   if (!state_.running) return;
-  // Read tolerantly: the old interface has a number for its status, and no tasks.
-  const Json& tasks = list_at(object_at(job.raw, "status"), "task_statuses");
   for (int node = 0; node < case_.nodes; ++node) {
-    std::int64_t code = 0;
-    for (const auto& task : tasks)
-      if (any_text_at(task, "task") == worker(node)) code = any_integer_at(task, "exit_code");
+    const auto told = job.exit_codes.find(node);
+    const std::int64_t code = told == job.exit_codes.end() ? 0 : told->second;
     Json end{{"node", node},
-             {"host", worker(node)},
+             {"host", worker_name(node)},
              {"rank", node * case_.procs},
              {"ended_by", to_text(how)},
              {"late_s", late_s()}};
@@ -404,8 +384,7 @@ RoundOutcome CloudJob::interrupted() {
 bool CloudJob::find_unseen() {
   try {
     const TimedStop bound(context_.at_once, kLookLimit);
-    const auto found = context_.cloud.jobs->find(
-        job_spec(context_.run.plan(), case_, state_.name, state_.code), bound.token());
+    const auto found = context_.cloud.jobs->find(job(), bound.token());
     if (!found) return false;
     state_.id = found->id;
     save();

@@ -7,7 +7,6 @@
 #include <stop_token>
 #include <string>
 
-#include "cloud/modelarts.h"
 #include "cloud/sync.h"
 #include "core/timed_stop.h"
 #include "launch/cloud/cloud_connection.h"
@@ -26,7 +25,7 @@ class CloudJob {
   /// What the jobs of a run share; all must outlive them. The functions may be called from any
   /// thread.
   struct Context {
-    const plan::ModelArtsOptions& options;
+    const plan::JobServiceOptions& options;
     const store::RunDir& run;
     CloudConnection& cloud;
     store::Journal& journal;
@@ -45,20 +44,20 @@ class CloudJob {
   RoundOutcome run();
 
  private:
-  [[nodiscard]] static std::string worker(int node);  ///< the service's name of an instance
   /// Tells of a transfer, once a second at most.
   std::function<void(std::uint64_t done, std::uint64_t total)> said(const std::string& what);
   void prepare();
   void create();
-  /// What is uploaded as the code, with a ma-pre-start.sh of our own where one is needed.
-  cloud::FolderFiles code_files() const;
+  /// As the service is asked for it, with the code that it was made with.
+  [[nodiscard]] RoundJob job() const;
+  [[nodiscard]] cloud::FolderFiles code_files() const;
   /// Uploads the code to where its content is named; gives its hash.
   std::string upload_code();
   /// What the job runs, for the judge.
   void journal_executed();
   RoundOutcome follow();
   /// Nothing when it does not exist any more.
-  std::optional<cloud::TrainingJob> ask();
+  std::optional<ServiceJob> ask();
   RoundOutcome deleted();
   /// The time is over and the service does not answer: `silence` says so.
   RoundOutcome given_up(const OutOfTime& silence);
@@ -69,27 +68,28 @@ class CloudJob {
     return bound_ ? bound_->token() : context_.asked;
   }
   /// Nothing while the job goes on.
-  std::optional<RoundOutcome> look(const cloud::TrainingJob& job);
-  std::optional<RoundOutcome> check_limits(const cloud::TrainingJob& job);
-  RoundOutcome conclude(const cloud::TrainingJob& job);
+  std::optional<RoundOutcome> look(const ServiceJob& job);
+  std::optional<RoundOutcome> check_limits(const ServiceJob& job);
+  RoundOutcome conclude(const ServiceJob& job);
   RoundOutcome interrupted();
   /// Whether the job was created although no answer confirmed it.
   bool find_unseen();
   /// Fetches what the logs have grown by; gives whether they have.
-  bool mirror(const cloud::TrainingJob& job);
-  void append_log(int node, const std::string& key, std::uint64_t size);
+  bool mirror(const ServiceJob& job);
+  void append_log(const ServiceJob& job, int node, std::uint64_t size);
   void fetch_results();
-  void journal_job(const cloud::TrainingJob& job);
-  /// Percent, as the service measured it: the mean over instances and minutes. Nothing where it has
-  /// no such numbers.
+  void journal_job(const ServiceJob& job);
+  /// As CloudService::device_utilization; what goes wrong is a warning.
   std::optional<double> device_utilization();
   /// Asks the job to end and waits for it, bounded; what goes wrong is a warning that names it.
   void stop_job(const std::string& why);
   void journal(const std::string& event, Json fields);
   /// Seconds since the job was last asked about: what is seen now may be so old.
   [[nodiscard]] double late_s() const;
-  void journal_ends(const cloud::TrainingJob& job, EndedBy how);
+  void journal_ends(const ServiceJob& job, EndedBy how);
   [[nodiscard]] std::filesystem::path log_file(int node) const;
+  /// The key in the suite: "cluster.modelarts.wait".
+  [[nodiscard]] std::string key(const std::string& name) const;
   [[nodiscard]] std::string named() const { return "job " + state_.name; }
   void save() const { save_job_state(folder_, state_); }
 
@@ -101,7 +101,7 @@ class CloudJob {
   RetryWhileUnreachable retry_;
   std::optional<TimedStop> bound_;
   std::string bounded_by_;       // the setting, for people
-  cloud::TrainingJob seen_;      // as the service last told of it
+  ServiceJob seen_;              // as the service last told of it
   std::int64_t looked_ns_ = 0;   // monotonic, when it was asked about before the last answer
   std::int64_t grown_ns_ = 0;    // monotonic, when a log last grew
   std::int64_t waiting_ns_ = 0;  // monotonic, since when it has been pending

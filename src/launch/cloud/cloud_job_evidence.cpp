@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -20,29 +19,28 @@ constexpr std::uint64_t kMaxResult = 16 << 20;  // larger files are checkpoints,
 
 }  // namespace
 
-bool CloudJob::mirror(const cloud::TrainingJob& job) {
-  if (state_.logs.empty()) {
-    state_.logs = context_.cloud.jobs->log_name(job);
-    if (state_.logs.empty()) return false;
+bool CloudJob::mirror(const ServiceJob& job) {
+  ServiceJob seen = job;
+  if (seen.log_name.empty()) seen.log_name = state_.logs;
+  if (seen.log_name != state_.logs) {
+    state_.logs = seen.log_name;
     save();
   }
-  const std::string start =
-      context_.options.round_prefix(context_.run.plan().run_id, state_.name) + "log/" + state_.logs;
-  const auto logs = retry_("reading the logs of " + named(),
-                           [&] { return context_.cloud.bucket.list(start, working()); });
+  const RoundJob round = this->job();
+  const auto sizes = retry_("reading the logs of " + named(),
+                            [&] { return context_.cloud.jobs->log_sizes(round, seen, working()); });
   bool grown = false;
   for (auto& [node, have] : state_.mirrored) {
-    const std::string key = fmt::format("{}{}.log", start, node);
-    const auto log = std::ranges::find(logs, key, &cloud::ObjectInfo::key);
-    if (log == logs.end() || log->size == have) continue;
-    if (log->size < have) {  // an instance that was started again has a new log
+    const auto size = sizes.find(node);
+    if (size == sizes.end() || size->second == have) continue;
+    if (size->second < have) {  // an instance that was started again has a new log
       journal("gap", {{"node", node},
                       {"source", "logs"},
                       {"seconds", 0},
-                      {"reason", "the log of " + worker(node) + " began again"}});
+                      {"reason", "the log of " + worker_name(node) + " began again"}});
       have = 0;
     }
-    append_log(node, key, log->size);
+    append_log(seen, node, size->second);
     grown = true;
   }
   if (grown) {
@@ -52,12 +50,14 @@ bool CloudJob::mirror(const cloud::TrainingJob& job) {
   return grown;
 }
 
-void CloudJob::append_log(int node, const std::string& key, std::uint64_t size) {
+void CloudJob::append_log(const ServiceJob& job, int node, std::uint64_t size) {
   std::uint64_t& have = state_.mirrored[node];
+  const RoundJob round = this->job();
   std::ofstream file(log_file(node), std::ios::binary | std::ios::app);
   while (have < size) {
     const std::string piece = retry_("reading the logs of " + named(), [&] {
-      return context_.cloud.bucket.get(key, have, std::min(kPiece, size - have), working());
+      return context_.cloud.jobs->read_log(round, job, node, have, std::min(kPiece, size - have),
+                                           working());
     });
     if (piece.empty()) break;
     file << piece << std::flush;
@@ -92,7 +92,7 @@ void CloudJob::fetch_results() {
 }
 
 // What the judge cannot ask the service for any more.
-void CloudJob::journal_job(const cloud::TrainingJob& job) {
+void CloudJob::journal_job(const ServiceJob& job) {
   Json fields{{"job", state_.name},
               {"id", state_.id},
               {"upload_start_ns", state_.sync_start_ns},
@@ -100,30 +100,17 @@ void CloudJob::journal_job(const cloud::TrainingJob& job) {
               {"service_created_ms", job.created_ms},
               {"started_ms", job.started_ms},
               {"duration_ms", job.duration_ms}};
-  if (context_.options.ais_results())
-    if (const auto util = device_utilization()) fields["device_util_percent"] = *util;
+  if (const auto util = device_utilization()) fields["device_util_percent"] = *util;
   journal("job_ended", fields);
 }
 
 std::optional<double> CloudJob::device_utilization() {
-  double sum = 0;
-  std::size_t count = 0;
   try {
-    for (int node = 0; node < case_.nodes; ++node)
-      for (const cloud::TaskMetric& metric :
-           context_.cloud.jobs->metrics(state_.id, worker(node), working())) {
-        if (metric.name != "npuUtil" && metric.name != "gpuUtil") continue;
-        for (const double value : metric.values) {
-          if (!std::isfinite(value)) continue;
-          sum += value;
-          ++count;
-        }
-      }
+    return context_.cloud.jobs->device_utilization(state_.id, case_.nodes, working());
   } catch (const Error& e) {
     context_.warning("the service gave no utilization: " + e.message());
     return std::nullopt;
   }
-  return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
 }
 
 }  // namespace assay::launch

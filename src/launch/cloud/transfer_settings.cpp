@@ -91,11 +91,11 @@ cloud::ObsOptions TransferSettings::store_at(const std::string& endpoint) const 
 }
 
 TransferSettings transfer_settings(const Json& json, const std::filesystem::path& base,
-                                   const std::string& where) {
-  TransferSettings out;
+                                   const std::string& where, TransferSettings defaults) {
+  TransferSettings out = std::move(defaults);
   Keys keys(json, where);
   std::string file;
-  std::string signing = "obs";
+  std::string signing = out.store.signing == cloud::ObsSigning::obs ? "obs" : "aws-v4";
   keys.text("ca_file", file);
   if (!file.empty()) out.client.ca_file = (base / file).lexically_normal();
   keys.text("proxy", out.client.proxy);
@@ -110,29 +110,38 @@ TransferSettings transfer_settings(const Json& json, const std::filesystem::path
   keys.bytes("multipart_from", out.store.multipart_from, 100 << 10);
   keys.refuse_others();
   if (signing != "obs" && signing != "aws-v4") throw keys.wrong("signing", "obs or aws-v4");
-  if (signing == "aws-v4") {
-    out.store.signing = cloud::ObsSigning::aws_v4;
-    if (out.store.region.empty()) throw keys.wrong("region", "given with signing: aws-v4");
-  }
+  out.store.signing = signing == "obs" ? cloud::ObsSigning::obs : cloud::ObsSigning::aws_v4;
+  if (signing == "aws-v4" && out.store.region.empty())
+    throw keys.wrong("region", "given with signing: aws-v4");
   std::error_code ec;
   if (!out.client.ca_file.empty() && !std::filesystem::is_regular_file(out.client.ca_file, ec))
     throw Error(ErrorKind::config, "there is no such ca_file", out.client.ca_file.string());
   return out;
 }
 
-TransferSettings read_transfer_settings(const std::filesystem::path& credentials) {
+TransferSettings TransferSettings::of_s3() {
+  TransferSettings out;
+  out.store.signing = cloud::ObsSigning::aws_v4;
+  out.store.region = "us-east-1";
+  out.store.path_style = true;
+  return out;
+}
+
+TransferSettings read_transfer_settings(const std::filesystem::path& credentials,
+                                        const TransferSettings& defaults) {
   if (!credentials.empty()) {
     // Not parse_json: its message would quote the file, which has secrets in it.
     const Json json = parse_json_or_null(read_file(credentials));
     if (json.is_object() && json.contains("transfer"))
-      return transfer_settings(json["transfer"], credentials.parent_path(), credentials.string());
+      return transfer_settings(json["transfer"], credentials.parent_path(), credentials.string(),
+                               defaults);
   }
   if (const char* path = std::getenv("ASSAY_CLOUD_TRANSFER"); path != nullptr && *path != '\0') {
     const std::filesystem::path file = std::filesystem::absolute(path);
     return transfer_settings(parse_json(read_file(file), file.string()), file.parent_path(),
-                             file.string());
+                             file.string(), defaults);
   }
-  return {};
+  return defaults;
 }
 
 }  // namespace assay::launch

@@ -15,6 +15,8 @@ struct TransferSettings {
   cloud::ObsOptions store{};  ///< without an endpoint
 
   [[nodiscard]] cloud::ObsOptions store_at(const std::string& endpoint) const;
+  /// Of a site whose store speaks S3, unless it says otherwise.
+  [[nodiscard]] static TransferSettings of_s3();
 };
 
 /// Of `json`, an object with these keys, all optional:
@@ -33,10 +35,12 @@ struct TransferSettings {
 /// values.
 [[nodiscard]] TransferSettings transfer_settings(const Json& json,
                                                  const std::filesystem::path& base,
-                                                 const std::string& where);
+                                                 const std::string& where,
+                                                 TransferSettings defaults = {});
 
 /// `transfer` of the file, or of the file that ASSAY_CLOUD_TRANSFER names (which is that object)
 /// where `credentials` is empty or has none; else the defaults.
-[[nodiscard]] TransferSettings read_transfer_settings(const std::filesystem::path& credentials);
+[[nodiscard]] TransferSettings read_transfer_settings(const std::filesystem::path& credentials,
+                                                      const TransferSettings& defaults = {});
 
 }  // namespace assay::launch

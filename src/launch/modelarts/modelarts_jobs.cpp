@@ -9,8 +9,6 @@
 #include "cloud/training_jobs_v1.h"
 #include "core/json_access.h"
 #include "core/parse_number.h"
-#include "launch/cloud/cloud_backend.h"
-#include "launch/cloud/cloud_job_spec.h"
 
 namespace assay::launch {
 
@@ -194,38 +192,4 @@ std::unique_ptr<ModelArtsJobs> make_modelarts_jobs(const plan::ModelArtsOptions&
   return std::make_unique<ServiceV2>(client, credentials, options);
 }
 
-namespace {
-
-MakeJobs jobs_of(const plan::ModelArtsOptions& options) {
-  return [&options](http::Client& client, cloud::CredentialSource& credentials) {
-    return make_modelarts_jobs(options, client, credentials);
-  };
-}
-
-}  // namespace
-
-Json check_service(const plan::Plan& plan, const plan::ModelArtsOptions& options,
-                   const std::function<void(const std::string&)>& waiting) {
-  CloudConnection cloud(options, jobs_of(options));
-  Json found = check_cloud(cloud, plan, options, {}, waiting);
-  found["endpoint"] = options.endpoint;
-  found["bucket"] = options.bucket;
-  found["engine"] = options.engine;
-  return found;
-}
-
-static std::unique_ptr<Backend> make_modelarts_backend(const BackendContext& context,
-                                                       const plan::ModelArtsOptions& options) {
-  return std::make_unique<CloudBackend>(context, options, jobs_of(options));
-}
-
 }  // namespace assay::launch
-
-std::unique_ptr<assay::launch::Backend> assay::plan::ModelArtsOptions::make_backend(
-    const launch::BackendContext& context) const {
-  return launch::make_modelarts_backend(context, *this);
-}
-
-assay::Json assay::plan::ModelArtsOptions::describe_jobs(const Plan& plan) const {
-  return launch::describe_cloud_execution(plan);
-}

@@ -12,7 +12,7 @@ namespace assay::launch {
 
 namespace {
 
-std::string stop_one(CloudService& service, const std::string& name,
+std::string stop_one(ModelArtsJobs& service, const std::string& name,
                      const cloud::TrainingJob& job) {
   const std::size_t slash = job.id.find('/');  // JOB/VERSION in the interface v1
   const std::string line = fmt::format(

@@ -1,58 +1,38 @@
 #include "e2e/cloud/emulator_process.h"
 
-#include <csignal>
 #include <random>
 #include <stdexcept>
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/files.h"
-#include "core/process.h"
 #include "eventually.h"
 
 namespace assay::cloud {
 
 EmulatorProcess::EmulatorProcess(const std::filesystem::path& folder, const Json& settings) {
   write_file_atomic(folder / "emulator.json", dump_pretty(settings), false);
-  const std::string errors = (folder / "emulator.err").string();
-  Child child = spawn(
-      {.argv = {ASSAY_BIN_DIR "/assay-cloud-emulator", "--config",
-                (folder / "emulator.json").string(), "--root", (folder / "emulator").string()},
-       .out = Stream::pipe(),
-       .err = Stream::overwrite(errors, 0600),
-       .group = Group::shared});
-  pid_ = child.release();
-  std::string line;
-  char c = 0;
-  while (::read(child.out.get(), &c, 1) == 1 && c != '\n') line += c;
-  const std::string mark = "listening on ";
-  if (!line.starts_with(mark)) {
-    ::waitpid(pid_, nullptr, 0);
-    throw std::runtime_error("no emulator: " + line + read_file_or_empty(errors));
-  }
-  url_ = line.substr(mark.size());
+  server_.emplace(std::vector<std::string>{ASSAY_BIN_DIR "/assay-cloud-emulator", "--config",
+                                           (folder / "emulator.json").string(), "--root",
+                                           (folder / "emulator").string()},
+                  folder / "emulator.err");
 }
 
 void EmulatorProcess::kill() {
-  ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
-  pid_ = -1;
+  server_->kill();
+  server_.reset();
 }
 
 EmulatorProcess::~EmulatorProcess() {
-  if (pid_ < 0) return;
-  ::kill(pid_, SIGTERM);
-  int status = 0;
-  ::waitpid(pid_, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status)) << "the emulator did not end by itself";
+  if (!server_) return;
+  EXPECT_TRUE(WIFEXITED(server_->end())) << "the emulator did not end by itself";
 }
 
 Json EmulatorProcess::control(http::Client& client, const std::string& method,
                               const std::string& path, const Json& body) const {
   http::Request request;
   request.method = method;
-  request.origin = url_;
+  request.origin = url();
   request.path = "/_emulator/" + path;
   if (!body.is_null()) request.body = dump_line(body);
   const http::Response response = client.send(request);

@@ -5,11 +5,11 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <sys/types.h>
 
 #include "cloud/credentials.h"
 #include "cloud/obs.h"
 #include "core/json.h"
+#include "e2e/cloud/listening_process.h"
 #include "http/client.h"
 #include "temporary_folder.h"
 
@@ -30,7 +30,7 @@ class EmulatorProcess {
   EmulatorProcess& operator=(const EmulatorProcess&) = delete;
   ~EmulatorProcess();
 
-  [[nodiscard]] const std::string& url() const { return url_; }
+  [[nodiscard]] const std::string& url() const { return server_->url(); }
   /// Ends it as a crash would.
   void kill();
   /// Asks its control interface; throws std::runtime_error when it refuses.
@@ -38,8 +38,7 @@ class EmulatorProcess {
                              const std::string& path, const Json& body = Json()) const;
 
  private:
-  pid_t pid_ = -1;
-  std::string url_;
+  std::optional<ListeningProcess> server_;
 };
 
 /// A folder and an emulator of its own for every test, with the bucket "bucket-one". Retries are

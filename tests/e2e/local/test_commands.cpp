@@ -169,6 +169,16 @@ TEST_F(Commands, ListKnowsEveryCatalogue) {
   EXPECT_THAT(assay({"list", "suites"}).out, HasSubstr("gpu-quick"));
 }
 
+TEST_F(Commands, TopicsCompleteWithWhatCanBeExplainedAndHelped) {
+  const std::string rules = assay({"completion", "candidates", "--", "explain", "cpu-"}).out;
+  EXPECT_THAT(rules, HasSubstr("cpu-taken\trule\n"));
+  EXPECT_THAT(assay({"completion", "candidates", "--", "explain", "steady_"}).out,
+              HasSubstr("steady_throughput\tmetric\n"));
+  const std::string topics = assay({"completion", "candidates", "--", "help", "su"}).out;
+  EXPECT_THAT(topics, HasSubstr("suite\t"));
+  EXPECT_THAT(topics, HasSubstr("submit\t"));
+}
+
 TEST_F(Commands, BashCompletesWithItsScript) {
   const fs::path script = write("complete.bash", assay({"completion", "bash"}).out);
   const CommandResult bash =

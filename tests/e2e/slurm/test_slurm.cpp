@@ -72,6 +72,30 @@ TEST_F(Slurm, OneSrunCarriesTheAgentsOfFourNodes) {
   }
 }
 
+// Each rank says itself where it may run, and the record says the same.
+TEST_F(Slurm, BindsTheRanksOfEveryNode) {
+  const CommandResult run =
+      assay({"run", suite("  - name: probe\n    nodes: 2\n    procs: 2\n    bind: cores\n"
+                          "    command: [/bin/sh, -c, 'grep Cpus_allowed_list /proc/self/status; "
+                          "sleep 1.5']\n"
+                          "    rules: {min-steps: off, min-duration: off, perflog-present: off}\n")
+                        .string()},
+            120s);
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const Json round = result()["cases"][0]["rounds"][0];
+  ASSERT_EQ(round["ranks"].size(), 4u);
+  for (int r = 0; r < 4; ++r) {
+    const std::string bound = round["ranks"][r].value("bound", "");
+    EXPECT_THAT(bound, Not(IsEmpty()));
+    EXPECT_THAT(round["ranks"][r].value("ran_on", ""), Not(IsEmpty()));
+    const std::string node = std::to_string(r / 2);
+    const std::string log = read_file(latest() / "probe/round1" /
+                                      ("n" + std::to_string(r / 2 + 1) + "_noderank" + node) /
+                                      ("rank" + std::to_string(r) + ".out.log"));
+    EXPECT_THAT(log, ::testing::EndsWith("\t" + bound + "\n"));
+  }
+}
+
 TEST_F(Slurm, ACheckAsksTheNodesThatSlurmGives) {
   const CommandResult run =
       assay({"check", suite("  - {case: 'null:native:cpu:4:1:1'}\n").string(), "--format", "json"});

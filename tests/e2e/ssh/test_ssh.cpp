@@ -1,5 +1,6 @@
 // Hosts over a real sshd on loopback, with nothing installed on them.
 
+#include <cstdlib>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -87,6 +88,30 @@ TEST_F(Ssh, ASecondRunCopiesNothing) {
   const auto before = fs::last_write_time(host);
   ASSERT_EQ(assay({"run", file.string()}).status.code, 0);
   EXPECT_EQ(fs::last_write_time(host), before);
+}
+
+TEST_F(Ssh, ACopyThatABrokenConnectionCutIsTakenUp) {
+  ::setenv("XDG_CACHE_HOME", (folder_ / "packed").c_str(), 1);
+  const fs::path file = suite(1, "  - {case: 'null:native:cpu:1:1:1', config: {steps: 60}}\n");
+  const CommandResult first = assay({"run", file.string()});
+  EXPECT_EQ(first.status.code, 0) << first.out << first.err;
+  // As if the connection had broken in the middle: half of the packed programs is there.
+  fs::path programs;
+  for (const auto& entry : fs::directory_iterator(sshd_.cache() / SshDaemon::host(1)))
+    if (entry.path().filename().string().starts_with("bin-")) programs = entry.path();
+  ASSERT_FALSE(programs.empty());
+  fs::remove_all(programs);
+  for (const auto& entry : fs::directory_iterator(folder_ / "packed/assay/bundles"))
+    if (entry.path().extension() == ".tar")
+      fs::copy_file(entry.path(), programs.string() + ".part");
+  const fs::path part = programs.string() + ".part";
+  const auto half = fs::file_size(part) / 2;
+  fs::resize_file(part, half);
+  const CommandResult second = assay({"run", file.string()});
+  ::unsetenv("XDG_CACHE_HOME");
+  EXPECT_EQ(second.status.code, 0) << second.out << second.err;
+  EXPECT_TRUE(fs::exists(programs / "assay-agent"));
+  EXPECT_FALSE(fs::exists(part));
 }
 
 TEST_F(Ssh, AnUnreachableHostIsNamedAndNothingIsLeftOnTheOthers) {

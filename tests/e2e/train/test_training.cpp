@@ -7,6 +7,7 @@
 
 #include "core/files.h"
 #include "e2e/harness.h"
+#include "ports.h"
 
 namespace assay::e2e {
 namespace {
@@ -25,13 +26,14 @@ TEST_F(Training, LogsOfRanksThatNoHarnessStartedAreJudged) {
   const fs::path settings = write("settings.yaml", std::string(kSettings) + "max_steps: 12\n");
   CommandOptions options;
   options.timeout = 100s;
-  const CommandResult trained = run_command(
-      {"bash", "-c",
-       "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 10000)); cd $1; "
-       "RANK=0 LOCAL_RANK=0 $2/assay-train resnet20 --config $3 > rank0.log & "
-       "RANK=1 LOCAL_RANK=1 $2/assay-train resnet20 --config $3 > rank1.log && wait $!",
-       "bash", folder_.string(), ASSAY_BIN_DIR, settings.string()},
-      options);
+  const CommandResult trained =
+      run_command({"bash", "-c",
+                   "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$4; cd $1; "
+                   "RANK=0 LOCAL_RANK=0 $2/assay-train resnet20 --config $3 > rank0.log & "
+                   "RANK=1 LOCAL_RANK=1 $2/assay-train resnet20 --config $3 > rank1.log && wait $!",
+                   "bash", folder_.string(), ASSAY_BIN_DIR, settings.string(),
+                   std::to_string(testing::reserved_port())},
+                  options);
   ASSERT_TRUE(trained.status.ok()) << trained.err;
 
   const fs::path suite = write("logs.yaml",

@@ -6,7 +6,7 @@
 
 #include "core/text.h"
 #include "e2e/tester/tester_process.h"
-#include "needs.h"
+#include "e2e/web/browser_story.h"
 
 namespace assay::serve {
 namespace {
@@ -27,20 +27,16 @@ done
 )";
 
 TEST_F(PlatformPages, TellTheWholeStory) {
-  if (std::system("command -v chromium >/dev/null 2>&1") != 0)
-    GTEST_SKIP() << needs::package("chromium");
-  const std::string python = needs::python_with("json");
-  if (python.empty()) GTEST_SKIP() << needs::package("python3");
+  if (const std::string missing = e2e::missing_for_a_story(); !missing.empty())
+    GTEST_SKIP() << missing;
   start_tester();
   const CommandResult link = assay({"serve", "link", "--data", data_.string()});
   ASSERT_TRUE(link.status.ok()) << link.err;
   const fs::path script = write("train.sh", kTraining);
-  std::vector<std::string> argv{
-      python, (fs::path(ASSAY_SOURCE_DIR) / "tests/web/platform_story.py").string(),
-      std::string(trim(link.out)), "sh " + script.string()};
+  std::vector<std::string> arguments{std::string(trim(link.out)), "sh " + script.string()};
   // docs/images/platform is made so.
-  if (const char* shots = std::getenv("ASSAY_SCREENSHOTS")) argv.emplace_back(shots);
-  const CommandResult story = run_command(argv, {.timeout = 280s, .env = {}});
+  if (const char* shots = std::getenv("ASSAY_SCREENSHOTS")) arguments.emplace_back(shots);
+  const CommandResult story = e2e::tell_story("platform_story.py", arguments, 280s);
   EXPECT_EQ(story.status.code, 0) << story.out << story.err;
 }
 

@@ -1,25 +1,16 @@
 // The pages of `assay run --web`, in a real browser.
 
-#include <cstdlib>
-
 #include "e2e/harness.h"
-#include "needs.h"
+#include "e2e/web/browser_story.h"
 
 namespace assay::e2e {
-
-using namespace std::chrono_literals;
 
 class RunView : public AssayTest {};
 
 TEST_F(RunView, ShowsMetricsAndConsoleOfTheRunThatGoesOn) {
-  if (std::system("command -v chromium >/dev/null 2>&1") != 0)
-    GTEST_SKIP() << needs::package("chromium");
-  const std::string python = needs::python_with("json");
-  if (python.empty()) GTEST_SKIP() << needs::package("python3");
+  if (const std::string missing = missing_for_a_story(); !missing.empty()) GTEST_SKIP() << missing;
   const CommandResult story =
-      run_command({python, (fs::path(ASSAY_SOURCE_DIR) / "tests/web/run_view_story.py").string(),
-                   (fs::path(ASSAY_BIN_DIR) / "assay").string(), folder_.string()},
-                  {.timeout = 240s, .env = {}});
+      tell_story("run_view_story.py", {fs::path(ASSAY_BIN_DIR) / "assay", folder_});
   EXPECT_EQ(story.status.code, 0) << story.out << story.err;
 }
 

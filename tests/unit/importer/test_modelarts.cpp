@@ -107,7 +107,7 @@ TEST_F(ModelArtsPackages, UseTheirOwnEndpointsWhenAllThreeAreThere) {
   const plan::Suite suite = plan::parse_suite(import(config).suite_yaml, "s.yaml");
   const auto& options = std::get<plan::ModelArtsOptions>(suite.cluster.options);
   EXPECT_EQ(options.endpoint, "https://ma.x");
-  EXPECT_EQ(options.obs_endpoint, "https://obs.x");
+  EXPECT_EQ(options.store_endpoint, "https://obs.x");
 }
 
 TEST_F(ModelArtsPackages, SayWhatHasNoPlaceInASuite) {

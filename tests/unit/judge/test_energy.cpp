@@ -237,6 +237,25 @@ TEST(EnergyOfWork, IsThatOfASampleAStepAndTheTarget) {
   EXPECT_NEAR(*metric(result, "energy_to_target_j"), 2000, 1e-6);
 }
 
+TEST(EnergyOfWork, IsThatOfATokenToo) {
+  // 100 W; two ranks of 500 tokens in steps of 0.4 s: 2,500 tokens/s.
+  RoundEvidence round = forty_seconds();
+  round.ranks.push_back(constant_rank(1, {.train_start = 10, .step_s = 0.4}));
+  for (RankEvidence& rank : round.ranks)
+    for (Step& step : rank.log.tracks[0].steps) {
+      step.tokens = 500;
+      rank.log.tokens.add(500);
+    }
+  EXPECT_NEAR(*metric(judge_round(case_plan(1, 2), round), "energy_per_token_j"), 100 / 2500.0,
+              1e-4);
+  // Steps that are too few to be steady ones: energy and tokens of the whole training.
+  RoundEvidence few = ten_seconds();
+  for (int t = 0; t <= 22; ++t) add_row(few.nodes[0], t, "ipmi", {{Column::power_w, 100}});
+  few.ranks[0].log.tracks.clear();
+  few.ranks[0].log.tokens = {true, 4000, 0};
+  EXPECT_NEAR(*metric(judge_round(case_plan(), few), "energy_per_token_j"), 1000 / 4000.0, 1e-4);
+}
+
 TEST(EnergyOfWork, IsThatOfTheSteadyStepsWithoutTheEvaluationsBetweenThem) {
   // 100 W while it trains, 20 W while it evaluates from 30 to 40.
   RoundEvidence round =

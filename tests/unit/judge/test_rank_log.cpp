@@ -55,11 +55,12 @@ TEST(RankLogReader, AddsUpStepsOfAForeignLog) {
 TEST(RankLogReader, KnowsWhatEveryStepDid) {
   std::string text = line("TRAIN_START", "", 1000);
   for (int i = 1; i <= 40; ++i)
-    text += line("STEP_END",
-                 "\"step\": " + std::to_string(i) +
-                     R"(, "value": {"samples": 8, "tokens": 100, "flops": 1e9, "compute_s": )" +
-                     (i == 7 ? "0.25}" : "0.5}"),
-                 1000 + 500 * i);
+    text += line(
+        "STEP_END",
+        "\"step\": " + std::to_string(i) +
+            R"(, "value": {"samples": 8, "tokens": 100, "flops": 1e9, "comm_s": 0.25, "bubble_s": 0.125, "compute_s": )" +
+            (i == 7 ? "0.25}" : "0.5}"),
+        1000 + 500 * i);
   for (const std::size_t limit : {std::size_t{1} << 20, std::size_t{16}}) {
     const RankLog log = read(text, case_plan(), limit);
     EXPECT_EQ(log.best_flops, 4e9);
@@ -69,6 +70,9 @@ TEST(RankLogReader, KnowsWhatEveryStepDid) {
     EXPECT_EQ(step.samples, 8 * track.merged);
     EXPECT_EQ(step.tokens, 100.0F * static_cast<float>(track.merged));
     EXPECT_EQ(step.flops, 1e9F * static_cast<float>(track.merged));
+    EXPECT_EQ(step.comm_s, 0.25F * static_cast<float>(track.merged));
+    EXPECT_EQ(step.bubble_s, 0.125F * static_cast<float>(track.merged));
+    EXPECT_EQ(log.bubble_s.sum, 5);
   }
 }
 

@@ -55,6 +55,46 @@ std::string note(const RoundResult& round, const std::string& name) {
   return "absent";
 }
 
+// Two ranks with steps of 0.1 s, of which they wait so many seconds for others and, of these, for
+// other stages of a pipeline. The first ten steps take ten times as long, and wait all the time.
+RoundResult waiting(std::vector<std::pair<float, std::optional<float>>> waits) {
+  std::vector<double> seconds = noisy(400, 0.1, 3);
+  std::fill_n(seconds.begin(), 10, 1.0);
+  std::vector<RankEvidence> ranks;
+  for (const auto& [comm, bubble] : waits) {
+    RankEvidence& rank = ranks.emplace_back(rank_with(static_cast<int>(ranks.size()), seconds));
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+      Step& step = rank.log.tracks[0].steps[i];
+      step.comm_s = i < 10 ? 1.0F : comm;
+      rank.log.comm_s.add(step.comm_s);
+      if (!bubble) continue;
+      step.bubble_s = *bubble;
+      rank.log.bubble_s.add(*bubble);
+    }
+    rank.log.finished_values = {{"pipeline_parallel", 2}, {"micro_batches", 3}};
+  }
+  const int count = static_cast<int>(ranks.size());
+  return judge_round(case_plan(1, count), round_of(std::move(ranks)));
+}
+
+TEST(Steady, ExposedCommunicationIsTheShareOfTheStepsThatRanksWait) {
+  const RoundResult round = waiting({{0.02F, {}}, {0.04F, {}}});
+  EXPECT_NEAR(*metric(round, "exposed_comm_share"), 0.3, 0.001);
+  EXPECT_FALSE(metric(round, "bubble_share"));
+}
+
+TEST(Steady, TheBubbleIsApartFromExposedCommunication) {
+  const RoundResult round = waiting({{0.05F, 0.04F}, {0.04F, 0.01F}});
+  EXPECT_NEAR(*metric(round, "bubble_share"), 0.25, 0.001);
+  EXPECT_NEAR(*metric(round, "exposed_comm_share"), 0.2, 0.001);
+  EXPECT_THAT(note(round, "bubble_share"), HasSubstr("equal stages would have 0.25"));
+}
+
+TEST(Steady, WaitingThatNotEveryRankTellsIsNotKnown) {
+  EXPECT_FALSE(metric(waiting({{0.05F, 0.04F}, {0.04F, {}}}), "bubble_share"));
+  EXPECT_FALSE(metric(waiting({{0.05F, {}}}), "exposed_comm_share")) << "one rank waits for nobody";
+}
+
 TEST(Steady, ThroughputLeavesOutTheFirstStepsAndTheEvaluations) {
   std::vector<double> seconds = noisy(400, 0.0315, 1);
   seconds[0] = 4.5;

@@ -50,6 +50,20 @@ TEST(MessageTable, TakesAPluralForNumbersOnly) {
   EXPECT_EQ(table().translate("over all rounds"), "over all rounds");
 }
 
+TEST(MessageTable, LeavesListsOfNames) {
+  const MessageTable own({{"keys of {}: {}", "", "{} 的键：{}"},
+                          {"a suite", "", "套件"},
+                          {"{} {} cases", "", "{} {} 个用例"},
+                          {"round", "", "轮次"}});
+  EXPECT_EQ(own.translate("keys of a suite: name, cases, round"), "套件 的键：name, cases, round");
+  EXPECT_EQ(own.translate("round"), "轮次");
+}
+
+TEST(MessageTable, TranslatesWhatGoesOnLikeThis) {
+  const MessageTable own({{"ids must be 0, 1, 2", "", "编号必须是 0、1、2"}});
+  EXPECT_EQ(own.translate("ids must be 0, 1, 2, …"), "编号必须是 0、1、2 …");
+}
+
 TEST(MessageTable, ReadsThePlaceholdersOfRules) {
   EXPECT_EQ(table().translate("1 rank did not end with exit code 0 (rank 3 was lost)"),
             "1 个 rank 没有以退出码 0 结束（rank 3 丢失）");
@@ -78,6 +92,7 @@ TEST(MessageTable, TakesTheLongestRunOfParts) {
 
 TEST(MessageTable, TranslatesWhatStandsBesideANumber) {
   const MessageTable own({{"rules hold", "", "条规则满足"}, {"First step", "", "第一步"}});
+  EXPECT_EQ(own.translate("First step -0.7 %"), "第一步 -0.7 %");
   EXPECT_EQ(own.translate("15 rules hold"), "15 条规则满足");
   EXPECT_EQ(own.translate("First step 2.9 %"), "第一步 2.9 %");
 }

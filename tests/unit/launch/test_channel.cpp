@@ -1,4 +1,5 @@
 #include <chrono>
+#include <fstream>
 #include <string>
 
 #include <asio/co_spawn.hpp>
@@ -130,6 +131,23 @@ TEST_F(ChannelTest, ACommandEndsWithTheLoop) {
     asio::co_spawn(loop, channel->kill(), [channel](const std::exception_ptr&) {});
   }
   EXPECT_TRUE(std::filesystem::exists(file("given")));
+}
+
+TEST_F(ChannelTest, SendsTheBundleFromWhereTheOtherSideHasIt) {
+  folder_.write("bundle", "0123456789");
+  ChannelCommand command{
+      {"sh", "-c", "echo ASSAY-SEND-BUNDLE 4; head -c 6 > " + file("got") + "; exec cat"},
+      {0},
+      "test",
+      file("bundle")};
+  const auto channel = Channel::open(loop_, command, {[](int, const Json&) {}, [](const auto&) {}});
+  while (channel->upload().sent < 10) loop_.run_for(5ms);
+  EXPECT_EQ(channel->upload().size, 10u);
+  while (!std::filesystem::exists(file("got")) || std::filesystem::file_size(file("got")) < 6)
+    loop_.run_for(5ms);
+  kill(channel);
+  std::ifstream got(file("got"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(got), {}), "456789");
 }
 
 }  // namespace

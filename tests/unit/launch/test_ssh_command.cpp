@@ -159,7 +159,7 @@ TEST(StartCommand, BeginsALineOfItsOwnWhateverWasPrintedBefore) {
   const testing::TemporaryFolder folder;
   const CommandResult result =
       start_with(folder.path(), bundle_with(folder.path(), "#!/bin/sh\necho agent $2\n"));
-  EXPECT_EQ(result.out, "greeting\nASSAY-SEND-BUNDLE\nagent 3\n") << result.err;
+  EXPECT_EQ(result.out, "greeting\nASSAY-SEND-BUNDLE 0\nagent 3\n") << result.err;
 }
 
 TEST(StartCommand, CopiesNothingWhereTheProgramsAre) {
@@ -176,7 +176,60 @@ TEST(StartCommand, ReplacesProgramsThatWereCutOrChanged) {
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(folder.path() / "my cache"))
     if (entry.path().filename() == "assay-agent") std::filesystem::resize_file(entry.path(), 12);
-  EXPECT_EQ(start_with(folder.path(), bundle).out, "greeting\nASSAY-SEND-BUNDLE\nagent 3\n");
+  EXPECT_EQ(start_with(folder.path(), bundle).out, "greeting\nASSAY-SEND-BUNDLE 0\nagent 3\n");
+}
+
+// As a connection that breaks in the middle, and the next start.
+TEST(StartCommand, TakesUpWhatABrokenConnectionLeft) {
+  const testing::TemporaryFolder folder;
+  const Bundle bundle = bundle_with(folder.path(), "#!/bin/sh\necho agent $2\n");
+  SshTarget target;
+  target.cache = (folder.path() / "my cache").string();
+  const std::string start = start_command(target, bundle, 3);
+  const auto fed = [&](const std::string& command) {
+    return run_command({"/bin/sh", "-c", command + " " + bundle.file.string() + " | " + start});
+  };
+  const CommandResult cut = fed("head -c 1000");
+  EXPECT_EQ(cut.status.code, 98) << cut.err;
+  EXPECT_THAT(cut.err, HasSubstr("came only in part"));
+  const CommandResult rest = fed("tail -c +1001");
+  EXPECT_EQ(rest.out, "\nASSAY-SEND-BUNDLE 1000\nagent 3\n") << rest.err;
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(target.cache))
+    left.push_back(entry.path().filename());
+  EXPECT_THAT(left, ElementsAre("bin-" + bundle.sha256.substr(0, 16)));
+}
+
+TEST(StartCommand, ThrowsAwayAPartThatWasNotOfThisBundle) {
+  const testing::TemporaryFolder folder;
+  const Bundle bundle = bundle_with(folder.path(), "#!/bin/sh\necho agent $2\n");
+  const std::filesystem::path cache = folder.path() / "my cache";
+  std::filesystem::create_directories(cache);
+  write_file_atomic(cache / ("bin-" + bundle.sha256.substr(0, 16) + ".part"), std::string(700, 'x'),
+                    /*sync=*/false);
+  SshTarget target;
+  target.cache = cache.string();
+  const std::string start = start_command(target, bundle, 3);
+  const CommandResult wrong =
+      run_command({"/bin/sh", "-c", "tail -c +701 " + bundle.file.string() + " | " + start});
+  EXPECT_EQ(wrong.status.code, 96);
+  EXPECT_TRUE(std::filesystem::is_empty(cache));
+  EXPECT_EQ(start_with(folder.path(), bundle).out, "greeting\nASSAY-SEND-BUNDLE 0\nagent 3\n");
+}
+
+TEST(StartCommand, TwoAtOnceDoNotDisturbEachOther) {
+  const testing::TemporaryFolder folder;
+  const Bundle bundle = bundle_with(folder.path(), "#!/bin/sh\necho agent $2\n");
+  SshTarget target;
+  target.cache = (folder.path() / "my cache").string();
+  const std::string start =
+      "cat " + bundle.file.string() + " | " + start_command(target, bundle, 3);
+  const CommandResult both = run_command(
+      {"/bin/sh", "-c", "( sleep 0.3; " + start + " ) & ( sleep 0.3; " + start + " ); wait"});
+  EXPECT_EQ(both.err, "");
+  EXPECT_THAT(both.out, HasSubstr("agent 3\n"));
+  const auto at = both.out.find("agent 3\n");
+  EXPECT_NE(both.out.find("agent 3\n", at + 1), std::string::npos);
 }
 
 TEST(StartCommand, ProgramsThatCannotBeExecutedThereAreSaidToBeSoAndRemoved) {

@@ -24,7 +24,7 @@ TEST(ModelArtsSuite, TakesItsEndpointsFromTheRegion) {
   const auto options =
       std::get<ModelArtsOptions>(plan_of(suite_text("region: cn-north-4")).cluster.options);
   EXPECT_EQ(options.endpoint, "https://modelarts.cn-north-4.myhuaweicloud.com");
-  EXPECT_EQ(options.obs_endpoint, "https://obs.cn-north-4.myhuaweicloud.com");
+  EXPECT_EQ(options.store_endpoint, "https://obs.cn-north-4.myhuaweicloud.com");
   EXPECT_EQ(options.prefix, "assay/");
   EXPECT_FALSE(options.stop_on_interrupt);
 }

@@ -26,6 +26,7 @@ const std::map<std::string, std::string>& places() {
       {"cluster.hosts", "/properties/cluster/properties/hosts/items/anyOf/1"},
       {"cluster.ssh", "/properties/cluster/properties/ssh"},
       {"cluster.slurm", "/properties/cluster/properties/slurm"},
+      {"cluster.http", "/properties/cluster/properties/http"},
       {"cluster.modelarts", "/properties/cluster/properties/modelarts"},
       {"cluster.modelarts.volumes",
        "/properties/cluster/properties/modelarts/properties/volumes/items"},

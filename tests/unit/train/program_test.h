@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 
 #include "core/json.h"
 #include "core/subprocess.h"
 #include "core/text.h"
+#include "ports.h"
 #include "temporary_folder.h"
 
 namespace assay::train {
@@ -76,16 +75,7 @@ class ProgramTest : public ::testing::Test {
     return results;
   }
 
-  static std::string free_port() {
-    const UniqueFd fd(::socket(AF_INET, SOCK_STREAM, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size);
-    ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    return std::to_string(ntohs(address.sin_port));
-  }
+  static std::string free_port() { return std::to_string(testing::reserved_port()); }
 
   // The events of one name, as JSON.
   static std::vector<Json> events(const CommandResult& result, const std::string& name) {

@@ -18,9 +18,16 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using weights::TensorType;
 
-LlamaOptions small_llama(bool tied) {
+struct FilesCase {
+  const char* name;
+  bool tied;
+  std::int64_t experts;
+};
+
+LlamaOptions small_llama(const FilesCase& which) {
   LlamaOptions options = LlamaOptions::named("tiny");
-  options.tied = tied;
+  options.tied = which.tied;
+  options.experts = which.experts;
   options.scaling = {8, 1, 4, 16};  // within the test's few positions
   return options;
 }
@@ -39,7 +46,7 @@ torch::Tensor some_tokens(std::int64_t vocabulary) {
   return torch::arange(2 * 24).mul(37).remainder(vocabulary).view({2, 24});
 }
 
-class LlamaFilesTest : public ::testing::TestWithParam<bool> {
+class LlamaFilesTest : public ::testing::TestWithParam<FilesCase> {
  protected:
   [[nodiscard]] std::string load_refusal(LlamaImpl& model) const {
     return testing::error_of([&] {
@@ -75,7 +82,8 @@ TEST_P(LlamaFilesTest, AnotherReaderHasTheSameLogits) {
 import json, math, os, struct, sys, torch
 folder = sys.argv[1]
 c = json.load(open(folder + "/config.json"))
-assert c["architectures"] == ["LlamaForCausalLM"]
+mixture = c.get("num_local_experts", 0)
+assert c["architectures"] == ["MixtralForCausalLM" if mixture else "LlamaForCausalLM"]
 w = {}
 for name in sorted(os.listdir(folder)):
     if not name.endswith(".safetensors"): continue
@@ -117,8 +125,16 @@ for i in range(c["num_hidden_layers"]):
     a = a.masked_fill(torch.ones(S, S).triu(1).bool(), -math.inf).softmax(-1)
     x = x + (a @ v).transpose(1, 2).reshape(B, S, W) @ w[p + "self_attn.o_proj.weight"].T
     y = norm(x, w[p + "post_attention_layernorm.weight"])
-    g = y @ w[p + "mlp.gate_proj.weight"].T
-    x = x + (g * g.sigmoid() * (y @ w[p + "mlp.up_proj.weight"].T)) @ w[p + "mlp.down_proj.weight"].T
+    def mlp(gate, up, down):
+        g = y @ w[p + gate + ".weight"].T
+        return (g * g.sigmoid() * (y @ w[p + up + ".weight"].T)) @ w[p + down + ".weight"].T
+    if not mixture: x = x + mlp("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj")
+    else:
+        best, which = (y @ w[p + "block_sparse_moe.gate.weight"].T).softmax(-1).topk(c["num_experts_per_tok"], -1)
+        best = best / best.sum(-1, keepdim=True)
+        for e in range(mixture):
+            m = "block_sparse_moe.experts.%d." % e
+            x = x + (best * (which == e)).sum(-1, keepdim=True) * mlp(m + "w1", m + "w3", m + "w2")
 x = norm(x, w["model.norm.weight"])
 head = w["model.embed_tokens.weight"] if c["tie_word_embeddings"] else w["lm_head.weight"]
 open(folder + "/logits", "wb").write(struct.pack("<%dd" % (B * S * V), *(x @ head.T).flatten().tolist()))
@@ -166,15 +182,36 @@ TEST_P(LlamaFilesTest, WeightsOfAnotherModelAreRefusedByName) {
   EXPECT_THAT(
       load_refusal(*other),
       AllOf(HasSubstr("these weights do not fit the model"),
-            HasSubstr("model.layers.0.mlp.gate_proj.weight is [384, 128], not [768, 128]")));
+            HasSubstr(std::string("model.layers.0.") +
+                      (options.experts > 0 ? "block_sparse_moe.experts.0.w1" : "mlp.gate_proj") +
+                      ".weight is [384, 128], not [768, 128]")));
   LlamaOptions deeper = options;
   deeper.layers = 3;
   Llama third = disturbed_llama(deeper, 8);
   EXPECT_THAT(load_refusal(*third), HasSubstr("model.layers.2.input_layernorm.weight is missing"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Output, LlamaFilesTest, ::testing::Bool(),
-                         [](const auto& tied) { return tied.param ? "Tied" : "Untied"; });
+INSTANTIATE_TEST_SUITE_P(Output, LlamaFilesTest,
+                         ::testing::Values(FilesCase{"Tied", true, 0},
+                                           FilesCase{"Untied", false, 0},
+                                           FilesCase{"Mixture", false, 4}),
+                         [](const auto& which) { return which.param.name; });
+
+TEST(LlamaExportTest, AMixtureIsNotTakenForAnotherNumberOfExperts) {
+  const testing::TemporaryFolder folder;
+  save_llama(*disturbed_llama(small_llama({"", false, 4}), 1), folder.path() / "out",
+             TensorType::f32);
+  for (const std::int64_t experts : {0, 8}) {
+    Llama other = disturbed_llama(small_llama({"", false, experts}), 2);
+    EXPECT_THAT(
+        testing::error_of([&] {
+          load_llama(*other, folder.path() / "out");
+          return 0;
+        }),
+        HasSubstr(experts == 8 ? "num_local_experts is 4, the model's 8"
+                               : "block_sparse_moe.experts.0.w1.weight is not of this model"));
+  }
+}
 
 TEST(LlamaExportTest, AFolderThatHasWeightsIsRefusedBeforeTheTraining) {
   const testing::TemporaryFolder folder;

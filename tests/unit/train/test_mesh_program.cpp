@@ -1,6 +1,8 @@
 // Trainings of a language model on meshes of ranks: whatever shares the model, its losses are those
 // of one rank; a rank that is lost is named.
 #include <cmath>
+#include <cstring>
+#include <tuple>
 
 #include <gmock/gmock.h>
 
@@ -69,6 +71,10 @@ class MeshTest : public ProgramTest {
   }
 
   static constexpr const char* kSteps = "epochs: 0\nmax_steps: 8\nclip_norm: 0.5\n";
+  // kTokens without a size of what is evaluated.
+  static constexpr const char* kSequences =
+      "train_size: 96\neval_batch_size: 8\nthreads: 1\nloader_threads: 1\nwarmup_steps: 2\n"
+      "sequence: 32\n";
 };
 
 TEST_F(MeshTest, TwoRanksHaveTheLossesOfOne) {
@@ -120,6 +126,50 @@ TEST_F(MeshTest, AMixtureHasTheLossesOfOneRank) {
               4);
 }
 
+TEST_F(MeshTest, AMixtureThatIsSharedOutHasTheLossesOfOneRank) {
+  const std::string text = std::string(kTokens) + kSteps;
+  const Expected one = expected("moe-tiny", text);
+  expect_same(one, "moe-tiny", text + "batch_size: 4\nzero: 3\n", 2);
+  expect_same(one, "moe-tiny", text + "batch_size: 4\nexpert_parallel: 2\nzero: 3\n", 2);
+  expect_same(one, "moe-tiny", text + "batch_size: 2\nexpert_parallel: 2\nzero: 1\n", 4);
+  expect_same(one, "moe-tiny", text + "batch_size: 2\nexpert_parallel: 2\nzero: 3\n", 4);
+  expect_same(one, "moe-tiny",
+              text + "batch_size: 4\nexpert_parallel: 2\ntensor_parallel: 2\nzero: 2\n", 4);
+}
+
+TEST_F(MeshTest, AMixtureGoesOnWithAnotherMesh) {
+  const std::string text = std::string(kTokens) +
+                           "epochs: 0\nmax_steps: 9\ncheckpoint_every: 6\nresume: true\n"
+                           "checkpoint: " +
+                           (folder_.path() / "checkpoints").string() + "\n";
+  const auto shared =
+      train_ranks("moe-tiny", text + "batch_size: 2\nexpert_parallel: 2\nzero: 3\n", 4);
+  std::vector<std::vector<double>> all;
+  for (const CommandResult& rank : shared) {
+    ASSERT_TRUE(rank.status.ok()) << rank.err;
+    all.push_back(losses(rank));
+  }
+  std::ofstream(folder_.path() / "checkpoints/latest") << "6\n";
+  const CommandResult one = train("moe-tiny", text + "device: cpu\nbatch_size: 8\n");
+  ASSERT_TRUE(one.status.ok()) << one.err;
+  const std::vector<double> went_on = losses(one);
+  ASSERT_EQ(went_on.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(went_on[i], mean_losses(all)[6 + i], 1e-4);
+}
+
+// Whoever has no batch left takes part all the same: the others need its part of the parameters.
+TEST_F(MeshTest, RanksWithFewerBatchesToEvaluateDoNotHoldUpTheOthers) {
+  const std::string text = std::string(kSequences) + "eval_size: 17\nepochs: 0\nmax_steps: 1\n";
+  const CommandResult one = train("llama-tiny", text + "device: cpu\nbatch_size: 8\n");
+  ASSERT_TRUE(one.status.ok()) << one.err;
+  for (const CommandResult& rank :
+       train_ranks("llama-tiny", text + "batch_size: 4\nzero: 3\ncollective_timeout_s: 60\n", 2)) {
+    ASSERT_TRUE(rank.status.ok()) << rank.err;
+    EXPECT_NEAR(events(rank, "FINISHED")[0].at("value").at("final_eval_loss").get<double>(),
+                events(one, "FINISHED")[0].at("value").at("final_eval_loss").get<double>(), 1e-4);
+  }
+}
+
 TEST_F(MeshTest, EvaluationsAndSamplesAreCountedOnce) {
   const std::string text = std::string(kTokens) + kSteps;
   const CommandResult one = train("llama-tiny", text + "device: cpu\nbatch_size: 8\n");
@@ -139,6 +189,24 @@ TEST_F(MeshTest, EvaluationsAndSamplesAreCountedOnce) {
       samples += step.at("value").at("samples").get<double>();
   }
   EXPECT_EQ(samples, 64);
+}
+
+TEST_F(MeshTest, StagesLogWhatTheyWaitForEachOther) {
+  const std::string text = std::string(kTokens) + kSteps + "batch_size: 8\nmicro_batches: 4\n";
+  for (const CommandResult& rank : train_ranks("llama-tiny", text + "pipeline_parallel: 2\n", 2)) {
+    ASSERT_TRUE(rank.status.ok()) << rank.err;
+    for (const Json& step : events(rank, "STEP_END")) {
+      const Json& value = step.at("value");
+      EXPECT_GT(value.at("bubble_s").get<double>(), 0);
+      EXPECT_LE(value.at("bubble_s").get<double>(), value.at("comm_s").get<double>() + 1e-9);
+      EXPECT_GE(value.at("compute_s").get<double>(), 0);
+    }
+    EXPECT_EQ(events(rank, "FINISHED")[0].at("value").at("micro_batches"), 4);
+  }
+  for (const CommandResult& rank : train_ranks("llama-tiny", text, 2)) {
+    ASSERT_TRUE(rank.status.ok()) << rank.err;
+    EXPECT_FALSE(events(rank, "STEP_END")[0].at("value").contains("bubble_s"));
+  }
 }
 
 TEST_F(MeshTest, ATrainingGoesOnWithAnotherMesh) {
@@ -233,32 +301,127 @@ TEST_F(MeshTest, AttentionReportsTheRatesOfForwardAndOfBoth) {
             step.at("samples").get<double>() * 2 * 4 * 64 * 64 * 16);
 }
 
-// One rank is killed once it has trained a few steps; the others say so and end.
-class LostRankTest : public MeshTest,
-                     public ::testing::WithParamInterface<std::pair<const char*, const char*>> {};
+// One rank is lost in a phase of the training: killed, or stopped so that it only hangs. The other
+// ends in time with exit code 5 and says which it was.
+struct Kind {
+  const char* name;
+  const char* workload;
+  const char* mesh;
+};
+struct When {
+  const char* name;
+  const char* settings;
+  const char* sign;  // of the phase, in the log
+};
+using Fault = std::tuple<int, int>;  // of kinds and phases
+constexpr Kind kKinds[] = {
+    {"Data", "llama-tiny", ""},
+    {"Zero1", "llama-tiny", "zero: 1\n"},
+    {"Zero2", "llama-tiny", "zero: 2\n"},
+    {"Zero3", "llama-tiny", "zero: 3\n"},
+    {"Tensor", "llama-tiny", "tensor_parallel: 2\n"},
+    {"Pipeline", "llama-tiny", "pipeline_parallel: 2\nmicro_batches: 4\n"},
+    {"Expert", "moe-tiny", "expert_parallel: 2\n"},
+};
+constexpr When kPhases[] = {
+    {"BeforeTheFirstStep", "eval_size: 16\neval_every: 1000000\n", "\"name\": \"join\""},
+    {"InAStep", "eval_size: 16\neval_every: 1000000\n", "STEP_END"},
+    // One that takes much longer than the step before it, as long as nobody is lost.
+    {"InAnEvaluation", "eval_size: 16384\neval_every: 1\n", "STEP_END"},
+    {"AtACheckpoint",
+     "eval_size: 16\neval_every: 1000000\nmin_vocabulary: 20000\ncheckpoint_every: 1\n",
+     "STEP_END"},
+};
 
-TEST_P(LostRankTest, IsNamedByTheOthers) {
-  const auto [workload, mesh] = GetParam();
+class LostRankTest : public MeshTest, public ::testing::WithParamInterface<Fault> {};
+
+TEST_P(LostRankTest, IsNamedByTheOther) {
+  const auto [kind_index, phase_index] = GetParam();
+  const Kind& kind = kKinds[kind_index];
+  const When& when = kPhases[phase_index];
+  // Each kind has both ways to be lost, of both ranks, in one phase each.
+  const bool stopped = ((phase_index ^ kind_index) & 1) != 0;
+  const std::string culprit = ((phase_index >> 1 ^ kind_index) & 1) != 0 ? "0" : "1";
+  std::string settings = std::string(kSequences) + when.settings + kind.mesh +
+                         "device: cpu\nepochs: 0\nmax_steps: 1000000\nbatch_size: 8\n"
+                         "peer_timeout_s: 5\n";
+  if (std::string(when.name) == "AtACheckpoint")
+    settings += "checkpoint: " + (folder_.path() / "checkpoints").string() + "\n";
   const CommandResult both =
       command({"bash", "-c",
-               "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$1; log=$2; shift 2; "
-               "RANK=0 \"$@\" > /dev/null & zero=$!; RANK=1 \"$@\" > $log & one=$!; "
-               "for i in {1..600}; do grep -q STEP_END $log && break; sleep 0.1; done; "
-               "kill -KILL $one; wait $zero; echo \"rank 0: $?\"",
-               "bash", free_port(), (folder_.path() / "log").string(),
-               std::string(ASSAY_BIN_DIR) + "/assay-train", workload, "--config",
-               config(std::string(kTokens) + "device: cpu\nepochs: 0\nmax_steps: 1000000\n" +
-                      "eval_every: 1000000\nbatch_size: 8\npeer_timeout_s: 5\n" + mesh)});
-  EXPECT_EQ(both.out, "rank 0: 5\n") << both.err;
-  EXPECT_THAT(both.err, HasSubstr("rank 1"));
+               "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$1; log=$2 culprit=$3 "
+               "signal=$4 sign=$5; "
+               "shift 5; RANK=$((1 - culprit)) \"$@\" > /dev/null & other=$!; "
+               "RANK=$culprit \"$@\" > $log 2> $log.err & lost=$!; "
+               "for i in {1..1200}; do grep -qF \"$sign\" $log && break; sleep 0.05; done; "
+               "kill -$signal $lost; wait $other; echo \"ended with $?\"; kill -KILL $lost",
+               "bash", free_port(), (folder_.path() / "log").string(), culprit,
+               stopped ? "STOP" : "KILL", when.sign, std::string(ASSAY_BIN_DIR) + "/assay-train",
+               kind.workload, "--config", config(settings)});
+  EXPECT_FALSE(both.timed_out);
+  EXPECT_EQ(both.out, "ended with 5\n") << both.err;
+  EXPECT_THAT(both.err, HasSubstr("rank " + culprit)) << settings;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, LostRankTest,
-    ::testing::Values(std::pair("llama-tiny", "tensor_parallel: 2\n"),
-                      std::pair("llama-tiny", "pipeline_parallel: 2\nmicro_batches: 4\n"),
-                      std::pair("moe-tiny", "expert_parallel: 2\n"),
-                      std::pair("llama-tiny", "zero: 1\n"), std::pair("llama-tiny", "zero: 3\n")));
+INSTANTIATE_TEST_SUITE_P(Everywhere, LostRankTest,
+                         ::testing::Combine(::testing::Range(0, 7), ::testing::Range(0, 4)),
+                         [](const ::testing::TestParamInfo<Fault>& fault) {
+                           return std::string(kKinds[std::get<0>(fault.param)].name) +
+                                  kPhases[std::get<1>(fault.param)].name;
+                         });
+
+// Exported weights of which one value is no number; it lies in what the second of two ranks has.
+class NotFiniteTest : public MeshTest {
+ protected:
+  std::string damaged_weights() {
+    const std::string folder = (folder_.path() / "weights").string();
+    const CommandResult result =
+        train("llama-tiny", std::string(kTokens) +
+                                "device: cpu\nepochs: 0\nmax_steps: 1\nexport: " + folder + "\n");
+    EXPECT_TRUE(result.status.ok()) << result.err;
+    const std::string path = folder + "/model.safetensors";
+    std::string bytes = read_file(path);
+    std::uint64_t size = 0;
+    std::memcpy(&size, bytes.data(), 8);
+    const Json header = parse_json(bytes.substr(8, size), path);
+    const auto end = header.at("model.layers.1.mlp.down_proj.weight")
+                         .at("data_offsets")
+                         .at(1)
+                         .get<std::size_t>();
+    const float nothing = std::nanf("");
+    std::memcpy(bytes.data() + 8 + size + end - 4, &nothing, 4);
+    std::ofstream(path, std::ios::binary) << bytes;
+    return folder;
+  }
+};
+
+TEST_F(NotFiniteTest, TheRankAndTheTensorAreNamed) {
+  const std::string text = std::string(kTokens) +
+                           "epochs: 0\nmax_steps: 3\nbatch_size: 8\nweights: " + damaged_weights() +
+                           "\n";
+  for (const auto& [mesh, tensor] : {std::pair("tensor_parallel: 2\n", "blocks.1.down"),
+                                     std::pair("pipeline_parallel: 2\n", "blocks.1.down"),
+                                     std::pair("zero: 3\n", "blocks/1/qkv … blocks/1/down")})
+    for (const CommandResult& rank : train_ranks("llama-tiny", text + mesh, 2)) {
+      EXPECT_EQ(rank.status.code, 5) << mesh << rank.err;
+      EXPECT_THAT(rank.err, AllOf(HasSubstr("the loss of step 1 is nan"),
+                                  HasSubstr("rank 1: parameter " + std::string(tensor) +
+                                            " has values that are not finite"),
+                                  ::testing::Not(HasSubstr("rank 0: parameter"))))
+          << mesh;
+    }
+}
+
+TEST_F(NotFiniteTest, RanksThatAllHaveTheTensorAreAllNamed) {
+  const std::string text = std::string(kTokens) +
+                           "epochs: 0\nmax_steps: 3\nbatch_size: 4\nweights: " + damaged_weights() +
+                           "\n";
+  for (const CommandResult& rank : train_ranks("llama-tiny", text, 2)) {
+    EXPECT_EQ(rank.status.code, 5) << rank.err;
+    EXPECT_THAT(rank.err, AllOf(HasSubstr("rank 0: parameter blocks.1.down"),
+                                HasSubstr("rank 1: parameter blocks.1.down")));
+  }
+}
 
 }  // namespace
 }  // namespace assay::train

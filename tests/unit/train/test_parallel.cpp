@@ -2,16 +2,15 @@
 #include <cstring>
 #include <future>
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/subprocess.h"
 #include "core/time.h"
+#include "ports.h"
 #include "temporary_folder.h"
 #include "workload/place.h"
 
@@ -21,15 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string free_port() {
-  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
-    throw std::runtime_error("no free port");
-  return std::to_string(ntohs(address.sin_port));
+  return std::to_string(testing::reserved_port());
 }
 
 struct Rank {

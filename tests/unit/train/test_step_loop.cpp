@@ -1,3 +1,4 @@
+#include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -117,6 +118,19 @@ TEST_F(StepLoopTest, WhatTheLossFunctionThrowsEndsTheStep) {
   loop.plan(1, 1);
   EXPECT_THROW(loop.step(), Error);
   EXPECT_EQ(loop.samples(), 1) << "what was trained on before counts";
+}
+
+TEST_F(StepLoopTest, GradientsThatAreNotFiniteEndTheTrainingAndLeaveTheParametersAsTheyWere) {
+  settings_.clip_norm = 1;
+  MeanTask task({std::nan("")});
+  Communicator alone({}, torch::kCPU, {}, {});
+  StepLoop loop(settings_, task, alone, torch::kCPU, nullptr, [&](std::int64_t, double loss) {
+    EXPECT_TRUE(std::isnan(loss));
+    EXPECT_FALSE(loop.gradients_finite());
+  });
+  loop.plan(1, 1);
+  EXPECT_THROW(loop.step(), Error);
+  EXPECT_EQ(loop.parameters().values()[0].item<double>(), 0);
 }
 
 }  // namespace

@@ -25,6 +25,23 @@ std::string list_programs(const Bundle& bundle) {
          (bundle.size <= kHashedBytes ? "sha256sum" : "wc -c") + " {} + | sort";
 }
 
+/// Gets the bundle as the file $p: beside $d, where what a broken connection left is taken up by
+/// the next start, or within $t while another start has that one. What is whole but has another
+/// hash is thrown away, and so is what fills the disk.
+std::string receive_bundle(const Bundle& bundle) {
+  return fmt::format(
+      "{{ p=\"$t/bundle.tar\"; if ( : >> \"$d.part\" ) 2> /dev/null; then exec 8>> \"$d.part\"; "
+      "flock -n 8 2> /dev/null && [ -e \"$d.part\" ] && p=\"$d.part\"; fi; "
+      "h=$(wc -c 2> /dev/null < \"$p\" || echo 0); "
+      "[ \"$h\" -lt {0} ] || {{ : > \"$p\"; h=0; }}; echo {1} $h && "
+      "{{ head -c $(({0} - h)) >> \"$p\" || {{ rm -f \"$p\"; false; }}; }} && "
+      "{{ [ \"$(wc -c < \"$p\")\" -eq {0} ] || {{ rm -rf \"$t\"; echo \"the programs came only in "
+      "part; "
+      "the next start goes on from there\" >&2; exit 98; }}; }} && "
+      "{{ echo \"{2}  $p\" | sha256sum -c - > /dev/null || {{ rm -f \"$p\"; false; }}; }}; }}",
+      bundle.size, kSendBundle, bundle.sha256);
+}
+
 }  // namespace
 
 SshTarget ssh_target(const plan::SshOptions& options, const plan::Host& host) {
@@ -105,18 +122,17 @@ std::string start_command(const SshTarget& target, const Bundle& bundle, int nod
       "echo; d={}; touch -c \"$d\" 2> /dev/null; l=$(cd \"$d\" 2> /dev/null && {}); "
       "if [ -x \"$d/assay-agent\" ] && [ \"$l\" = \"$(cat \"$d/.files\" 2> /dev/null)\" ]; then :; "
       "else mv -T \"$d\" \"$d.bad.$$\" 2> /dev/null && rm -rf \"$d.bad.$$\"; t=\"$d.$$\"; "
-      "mkdir -p \"$t\" && echo {} && head -c {} > \"$t/bundle.tar\" && "
-      "echo \"{}  $t/bundle.tar\" | sha256sum -c - > /dev/null && "
-      "tar -xf \"$t/bundle.tar\" -C \"$t\" && rm -f \"$t/bundle.tar\" && "
+      "mkdir -p \"$t\" && {} && "
+      "tar -xf \"$p\" -C \"$t\" && rm -f \"$p\" && "
       "{{ \"$t/assay-agent\" --version > /dev/null || {{ rm -rf \"$t\"; echo \"the programs cannot "
       "be "
       "executed in $d (this is $(uname -m); is it mounted noexec? see cluster.ssh.cache)\" >&2; "
       "exit 97; }}; }} && (cd \"$t\" && {} > .files.new && mv .files.new .files) && "
       "{{ mv -T \"$t\" \"$d\" 2> /dev/null || rm -rf \"$t\"; }} || {{ rm -rf \"$t\"; "
       "echo \"the programs could not be put into $d (disk full, or no permission?)\" >&2; "
-      "exit 96; }}; fi; exec \"$d/assay-agent\" --node {}",
-      remote_programs(target, bundle.sha256), list_programs(bundle), kSendBundle, bundle.size,
-      bundle.sha256, list_programs(bundle), node);
+      "exit 96; }}; exec 8>&-; fi; exec \"$d/assay-agent\" --node {}",
+      remote_programs(target, bundle.sha256), list_programs(bundle), receive_bundle(bundle),
+      list_programs(bundle), node);
   return "exec /bin/sh -c " + shell_quote(script);
 }
 

@@ -112,6 +112,21 @@ TEST(PlanTest, TensorAndPipelineSendActivations) {
   EXPECT_DOUBLE_EQ(stages.bubble_s, stages.compute_s * 3 / 8);
 }
 
+TEST(PlanTest, ExpertsAreSharedOutOverTheDevicesThatHaveTheSame) {
+  const TrainingWork work = work_of("moe-4b", 4096, 8);
+  const LlamaOptions& model = work.model;
+  // Of 8 devices two have the same experts, a quarter of all.
+  const double experts =
+      static_cast<double>(model.layers * 3 * model.width * model.inner * model.experts) / 4;
+  const double common = static_cast<double>(local_parameters(model, {8, 1, 1, 0, 4})) - experts;
+  EXPECT_DOUBLE_EQ(memory_of(work, {8, 1, 1, 3, 4}, Keep::all).weights,
+                   2 * (common / 8 + experts / 2));
+  EXPECT_DOUBLE_EQ(memory_of(work, {8, 1, 1, 1, 4}, Keep::all).gradients,
+                   4 * (common / 8 + experts / 2));
+  EXPECT_DOUBLE_EQ(step_of(work, {8, 1, 1, 3, 4}, Keep::all, {}).data_bytes,
+                   (4 + 2 * 2) * (7.0 / 8 * common + experts / 2));
+}
+
 TEST(PlanTest, ComputeIsTheModelsFlopsAndRecomputationAThirdMore) {
   const TrainingWork work = work_of("8b", 8192, 16);
   Cluster cluster;

@@ -1,22 +1,10 @@
-#include "launch/cloud/cloud_job_spec.h"
+#include "launch/modelarts/training_job_spec.h"
 
 #include <fmt/format.h>
 
-#include "cloud/sync.h"
-#include "core/error.h"
 #include "core/text.h"
 
 namespace assay::launch {
-
-std::string job_name(const plan::ModelArtsOptions& options, const plan::Plan& plan,
-                     const plan::CasePlan& plan_case, int round, int attempt) {
-  std::size_t index = 0;
-  while (index < plan.cases.size() && plan.cases[index].name != plan_case.name) ++index;
-  std::string id = plan.run_id;
-  if (id.starts_with("run")) id.erase(0, 3);
-  const std::string again = attempt > 0 ? fmt::format("-a{}", attempt) : "";
-  return fmt::format("{}-{}-c{}-r{}{}", options.job_name, id, index, round, again);
-}
 
 namespace {
 
@@ -41,15 +29,14 @@ std::string image_command(const cloud::TrainingJobSpec& spec, const std::string&
 
 }  // namespace
 
-cloud::TrainingJobSpec job_spec(const plan::Plan& plan, const plan::CasePlan& plan_case,
-                                const std::string& name, const std::string& code_hash) {
-  const plan::ModelArtsOptions& options = std::get<plan::ModelArtsOptions>(plan.cluster.options);
+cloud::TrainingJobSpec training_job_spec(const plan::ModelArtsOptions& options,
+                                         const RoundJob& job) {
+  const plan::CasePlan& plan_case = job.plan_case;
   const std::string root = "/" + options.bucket + "/";
-  const std::string own = root + options.round_prefix(plan.run_id, name);
   cloud::TrainingJobSpec spec;
-  spec.name = name;
-  spec.description = "assay " + plan.run_id;
-  spec.code_dir = root + options.code_prefix(code_hash);
+  spec.name = job.name;
+  spec.description = "assay " + job.run_id;
+  spec.code_dir = root + job.code;
   spec.boot_file = spec.code_dir + plan_case.command.at(0);
   if (options.engine.starts_with(kImage))
     spec.image_url = options.engine.substr(kImage.size());
@@ -61,7 +48,7 @@ cloud::TrainingJobSpec job_spec(const plan::Plan& plan, const plan::CasePlan& pl
     spec.parameters.emplace_back(word.substr(2, equals - 2), word.substr(equals + 1));
   }
   for (const auto& [parameter, folder] : options.inputs) spec.inputs.push_back({parameter, folder});
-  spec.outputs = {{options.output, own + "out/"}};
+  spec.outputs = {{options.output, root + job.output}};
   if (!options.v1()) {
     spec.environment = plan_case.env;
     if (options.single_server) spec.environment["SINGLESERVER_MODE"] = "True";
@@ -70,10 +57,10 @@ cloud::TrainingJobSpec job_spec(const plan::Plan& plan, const plan::CasePlan& pl
   spec.pool_id = options.pool;
   spec.workspace_id = options.workspace;
   spec.node_count = plan_case.nodes;
-  if (!spec.image_url.empty()) spec.command = image_command(spec, code_hash);
+  if (!spec.image_url.empty()) spec.command = image_command(spec, job.code_hash);
   for (const plan::CloudVolume& volume : options.volumes)
     spec.volumes.push_back({volume.server, volume.path, volume.read_only});
-  spec.log_url = own + "log/";
+  spec.log_url = root + job.log;
   spec.auto_stop_hours = options.auto_stop_h;
   return spec;
 }
@@ -86,32 +73,22 @@ std::map<std::string, std::string> pre_start_environment(const plan::ModelArtsOp
   return out;
 }
 
-Json describe_cloud_execution(const plan::Plan& plan) {
-  const plan::ModelArtsOptions& options = std::get<plan::ModelArtsOptions>(plan.cluster.options);
-  std::string code_hash = "SHA256-OF-THE-CODE";
-  try {
-    if (!options.v1()) code_hash = cloud::hash_of(cloud::files_of(options.code));
-  } catch (const Error&) {  // the run itself says what is wrong with the folder
-  }
-  Json jobs = Json::array();
-  for (const plan::CasePlan& plan_case : plan.cases)
-    for (int round = 1; round <= plan_case.rounds(); ++round) {
-      const cloud::TrainingJobSpec spec =
-          job_spec(plan, plan_case, job_name(options, plan, plan_case, round, 0), code_hash);
-      cloud::check(spec);
-      Json job{{"case", plan_case.name}, {"round", round}, {"body", cloud::to_json(spec)}};
-      if (const auto exported = pre_start_environment(options, plan_case); !exported.empty())
-        job["exported_in_ma_pre_start"] = exported;
-      jobs.push_back(std::move(job));
-    }
-  return {{"endpoint", options.endpoint},
-          {"api", options.v1() ? "v1, bodies shown as v2 would have them" : "v2"},
-          {"obs_endpoint", options.obs_endpoint},
-          {"project", options.project},
-          {"upload",
-           {{"folder", options.code.string()},
-            {"to", "obs://" + options.bucket + "/" + options.code_prefix(code_hash)}}},
-          {"jobs", std::move(jobs)}};
+Json describe_training_jobs(const plan::ModelArtsOptions& options, const plan::Plan& plan) {
+  // What v1's code is depends on the case.
+  const std::string hash = options.v1() ? "SHA256-OF-THE-CODE" : code_hash_or_words(options);
+  Json out{{"endpoint", options.endpoint},
+           {"api", options.v1() ? "v1, bodies shown as v2 would have them" : "v2"},
+           {"obs_endpoint", options.store_endpoint},
+           {"project", options.project}};
+  out.update(describe_rounds(options, plan, hash, [&](const RoundJob& job) {
+    const cloud::TrainingJobSpec spec = training_job_spec(options, job);
+    cloud::check(spec);
+    Json described{{"body", cloud::to_json(spec)}};
+    if (const auto exported = pre_start_environment(options, job.plan_case); !exported.empty())
+      described["exported_in_ma_pre_start"] = exported;
+    return described;
+  }));
+  return out;
 }
 
 }  // namespace assay::launch

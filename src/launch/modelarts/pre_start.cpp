@@ -1,4 +1,4 @@
-#include "launch/cloud/pre_start.h"
+#include "launch/modelarts/pre_start.h"
 
 #include "core/text.h"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "launch/cloud/pre_start.h"
+#include "launch/modelarts/pre_start.h"
 
 namespace assay::launch {
 namespace {

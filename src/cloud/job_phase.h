@@ -1,0 +1,13 @@
+#pragma once
+
+namespace assay::cloud {
+
+/// A job's state, the same for all services.
+enum class JobPhase { waiting, running, completed, failed, stopping, stopped, unknown };
+
+/// Whether the phase is final.
+[[nodiscard]] constexpr bool has_ended(JobPhase phase) noexcept {
+  return phase == JobPhase::completed || phase == JobPhase::failed || phase == JobPhase::stopped;
+}
+
+}  // namespace assay::cloud
