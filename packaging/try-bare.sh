@@ -114,6 +114,6 @@ listing >"$work/after"
 # The key that signs a user's runs is theirs, as the results are.
 left=$(comm -13 "$work/before" "$work/after" | grep -i assay | grep -v '^./root/.config/assay\(/keys.*\)\?$' || true)
 [ -z "$left" ] || failed "left behind: $left"
-comm -13 "$work/before" "$work/after" | sed 's/^/   left by other packages: /'
+comm -13 "$work/before" "$work/after" | sed '\#^./root/.config#d; s/^/   left by other packages: /'
 [ -s "$root"/root/results/latest/report.html ] || failed "the results are gone"
 echo "== nothing of Assay is left but the results, and the key that signed them"

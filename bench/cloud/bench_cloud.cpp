@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <random>
 #include <string>
@@ -42,6 +43,23 @@ double peak_mib() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+/// CPU time that this process has used, and that another has.
+double own_cpu() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+}
+double cpu_of(pid_t process) {
+  clockid_t clock{};
+  timespec time{};
+  if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
 void curl(std::vector<std::string> args) {
@@ -96,8 +114,8 @@ void large_file(ObsBucket& store, const fs::path& folder, std::uint64_t mib, int
   fs::remove(file);
 }
 
-void small_files(ObsBucket& store, const fs::path& folder, int count, const std::string& note,
-                 int rounds) {
+void small_files(ObsBucket& store, pid_t emulator, const fs::path& folder, int count,
+                 const std::string& note, int rounds) {
   const fs::path files = folder / "small";
   make_directories(files);
   std::string config;
@@ -108,18 +126,24 @@ void small_files(ObsBucket& store, const fs::path& folder, int count, const std:
                           (files / name).string(), store.signed_url("PUT", "serial/" + name, 3600));
   }
   write_file_atomic(folder / "curl.conf", config, false);
-  std::vector<double> ours, theirs, again;
+  std::vector<double> ours, theirs, again, client_cpu, store_cpu;
   for (int i = 0; i < rounds; ++i) {
     // One process, one connection, one file after the other.
     theirs.push_back(seconds_of([&] { curl({"-K", (folder / "curl.conf").string()}); }));
     const std::string prefix = fmt::format("ours-{}-{}/", note.size(), i);
+    const double client_before = own_cpu();
+    const double store_before = cpu_of(emulator);
     ours.push_back(seconds_of([&] { (void)sync_files(store, files_of(files), prefix); }));
+    client_cpu.push_back(own_cpu() - client_before);
+    store_cpu.push_back(cpu_of(emulator) - store_before);
     again.push_back(seconds_of([&] {
       if (sync_files(store, files_of(files), prefix).uploaded != 0)
         throw Error(ErrorKind::internal, "a second sync uploaded something");
     }));
   }
   compare(fmt::format("{} files of 4 KiB, up, {}", count, note), ours, theirs, 5.0);
+  fmt::print("{:<44} assay {:7.0f} µs, the store {:.0f} µs\n", "  CPU time of a file",
+             median(client_cpu) / count * 1e6, median(store_cpu) / count * 1e6);
   fmt::print("{:<44} assay {:7.3f} s, nothing uploaded\n", "  again, nothing changed",
              median(again));
 }
@@ -143,13 +167,13 @@ int main(int argc, char** argv) {
     if (argc > 4) options.parallel = std::atoi(argv[4]);
     ObsBucket store(client, key, options, "bench");
     large_file(store, temporary.path(), static_cast<std::uint64_t>(mib), rounds);
-    small_files(store, temporary.path(), count, "no delay", rounds);
+    small_files(store, emulator.pid(), temporary.path(), count, "no delay", rounds);
     // A cloud is some milliseconds away.
     (void)emulator.control(client, "POST", "faults",
                            {{"kind", "delay"}, {"delay_ms", 5}, {"method", "PUT"}, {"count", -1}});
     options.parallel = 32;
     ObsBucket far(client, key, options, "bench");
-    small_files(far, temporary.path(), count, "5 ms away", 1);
+    small_files(far, emulator.pid(), temporary.path(), count, "5 ms away", 1);
     return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "error: {}\n", e.what());

@@ -80,6 +80,59 @@ class Bert(nn.Module):
         return F.linear(h, self.words.weight, self.bias), nsp
 
 
+class RMSNorm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-5) * self.weight
+
+
+class LlamaBlock(nn.Module):
+    def __init__(self, width, heads, kv_heads, inner):
+        super().__init__()
+        self.heads, self.kv_heads, self.head = heads, kv_heads, width // heads
+        self.norm1, self.norm2 = RMSNorm(width), RMSNorm(width)
+        self.qkv = nn.Linear(width, (heads + 2 * kv_heads) * self.head, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.gate_up = nn.Linear(width, 2 * inner, bias=False)
+        self.down = nn.Linear(inner, width, bias=False)
+
+    def forward(self, x, cos, sin, mask):
+        batch, length, _ = x.shape
+        qkv = self.qkv(self.norm1(x)).view(batch, length, -1, self.head).transpose(1, 2)
+        q, k, v = qkv.split([self.heads, self.kv_heads, self.kv_heads], 1)
+        turned = lambda y: y * cos + torch.cat([-y[..., self.head // 2:], y[..., :self.head // 2]], -1) * sin
+        q, k = turned(q), turned(k)
+        k, v = (y.repeat_interleave(self.heads // self.kv_heads, 1) for y in (k, v))
+        scores = (q @ k.transpose(2, 3)) * self.head ** -0.5 + mask
+        x = x + self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(x.shape))
+        gate, up = self.gate_up(self.norm2(x)).chunk(2, -1)
+        return x + self.down(F.silu(gate) * up)
+
+
+class Llama(nn.Module):
+    """As train/models/llama, of plain operators; input and output are one matrix."""
+
+    def __init__(self, vocabulary, layers, width, heads, kv_heads, inner, length):
+        super().__init__()
+        self.words = nn.Embedding(vocabulary, width)
+        self.blocks = nn.ModuleList(LlamaBlock(width, heads, kv_heads, inner) for _ in range(layers))
+        self.norm = RMSNorm(width)
+        head = width // heads
+        angles = torch.outer(torch.arange(length).float(), 500000.0 ** (-torch.arange(0, head, 2) / head))
+        angles = torch.cat([angles, angles], -1)
+        self.cos, self.sin = angles.cos(), angles.sin()
+        self.mask = torch.full((length, length), -float("inf")).triu(1)
+
+    def forward(self, tokens):
+        x = self.words(tokens)
+        for block in self.blocks:
+            x = block(x, self.cos, self.sin, self.mask)
+        return F.linear(self.norm(x), self.words.weight)
+
+
 def groups(model, decay):
     weights = [p for p in model.parameters() if p.dim() > 1]
     others = [p for p in model.parameters() if p.dim() <= 1]
@@ -99,6 +152,12 @@ def python_step(name, batch, layout):
             x = x.contiguous(memory_format=torch.channels_last)
         optimizer = torch.optim.SGD(groups(model, 5e-4), 1e-3, momentum=0.9, foreach=True)
         forward = lambda: F.cross_entropy(model(x), y)
+    elif name == "llama-tiny":
+        vocabulary, length = 64, 128
+        model = Llama(vocabulary, 2, 128, 4, 2, 384, length)
+        tokens = torch.randint(0, vocabulary, (batch, length + 1))
+        optimizer = torch.optim.AdamW(groups(model, 0.01), 1e-4, betas=(0.9, 0.95), foreach=True)
+        forward = lambda: F.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
     else:
         vocabulary, length = 104, 64
         model = Bert(vocabulary, 2, 128, 2, 512)
@@ -121,7 +180,7 @@ def python_step(name, batch, layout):
         optimizer.zero_grad(set_to_none=True)
         loss = forward()
         loss.backward()
-        if name.startswith("bert"):
+        if not name.startswith("resnet"):
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         return loss.item()
@@ -146,7 +205,7 @@ def assay_rate(name, batch, steps):
         config.update({"data": "folder", "path": os.path.join(folder, "images"),
                        "label_smoothing": 0.0, "weight_decay": 5e-4})
         del config["eval_size"]
-    if name == "bert-tiny":
+    if name in ("bert-tiny", "llama-tiny"):
         config.update({"learning_rate": 1e-4})
     times = step_seconds(program, name, config, folder)
     times = sorted(times[1:])
@@ -168,14 +227,15 @@ def make_images():
 make_images()
 print(f"PyTorch {torch.__version__}, {threads} threads, medians over steps, best of {rounds} rounds")
 print(f"{'workload':10} {'batch':>5} {'assay':>9} {'python':>9} {'(channels-last)':>16}  ratio")
-for name, batch, steps in (("resnet20", 128, 12), ("resnet50", 8, 6), ("bert-tiny", 64, 20)):
+for name, batch, steps in (("resnet20", 128, 12), ("resnet50", 8, 6), ("bert-tiny", 64, 20),
+                           ("llama-tiny", 16, 30)):
     if sys.argv[5:] and name not in sys.argv[5:]:
         continue
     ours = theirs = theirs_last = 0.0
     for _ in range(rounds):  # turn and turn about, so that a busy machine slows both
         ours = max(ours, assay_rate(name, batch, steps))
         theirs = max(theirs, python_rate(name, batch, "contiguous", steps))
-        if name != "bert-tiny":
+        if name.startswith("resnet"):
             theirs_last = max(theirs_last, python_rate(name, batch, "channels_last", steps))
     best = max(theirs, theirs_last)
     last = f"{theirs_last:16.1f}" if theirs_last else " " * 16

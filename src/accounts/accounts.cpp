@@ -56,7 +56,8 @@ void check_name(std::string_view name, std::string_view what) {
                 {}, "1 to 64 letters, digits, '.', '-', '_' and '@', not '.' or '-' first");
 }
 
-Accounts::Accounts(const std::filesystem::path& file) : database_(file) {
+Accounts::Accounts(const std::filesystem::path& file)
+    : database_(file, {.wait = database::kWaitOfServers}) {
   database::migrate(database_, kAccountSchema);
   (void)nobodys_hash();  // not with the first wrong name, which would take longer
 }

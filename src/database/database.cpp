@@ -1,7 +1,12 @@
 #include "database/database.h"
 
+#include <algorithm>
+#include <thread>
+
 #include <fmt/format.h>
 #include <sqlite3.h>
+
+#include "core/time.h"
 
 namespace assay::database {
 
@@ -127,12 +132,30 @@ Database::Database(const std::filesystem::path& path, const Options& options) {
                         std::string("cannot open the database: ") +
                             (opened == nullptr ? "out of memory" : sqlite3_errmsg(opened)),
                         path.string());
-  sqlite3_busy_timeout(opened, static_cast<int>(options.wait.count()));
+  patience_ = std::make_unique<Patience>(Patience{.limit = options.wait});
+  sqlite3_busy_handler(opened, &Patience::go_on, patience_.get());
   if (options.empty) reset();
   if (!options.read_only && options.journal == Options::Journal::write_ahead)
     execute("PRAGMA journal_mode = WAL");
   execute(options.durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   execute("PRAGMA foreign_keys = ON");
+}
+
+int Database::Patience::go_on(void* self, int times) noexcept {
+  constexpr std::int64_t kAgainNs = Nanoseconds(std::chrono::seconds(2)).count();
+  constexpr Nanoseconds kAgainLimit = std::chrono::milliseconds(50);
+  auto& patience = *static_cast<Patience*>(self);
+  const std::int64_t now_ns = mono_now_ns();
+  if (times == 0) patience.begun_ns = now_ns;
+  const bool again = patience.in_vain_ns != 0 && now_ns - patience.in_vain_ns < kAgainNs;
+  const Nanoseconds limit =
+      again ? std::min<Nanoseconds>(kAgainLimit, patience.limit) : Nanoseconds(patience.limit);
+  if (now_ns - patience.begun_ns >= limit.count()) {
+    patience.in_vain_ns = now_ns;
+    return 0;
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(std::min(times, 9) + 1));
+  return 1;
 }
 
 Database Database::in_memory(const Database* original) {

@@ -45,10 +45,15 @@ struct Options {
   bool durable = true;
   /// Empties the file first, even one that is damaged, under the locks of those that have it open.
   bool empty = false;
-  bool read_only = false;                  ///< the file must exist; its journal stays as it is
-  bool one_thread = false;                 ///< at a time uses it: nothing is locked for each row
-  std::chrono::milliseconds wait{10'000};  ///< for other processes' locks
+  bool read_only = false;   ///< the file must exist; its journal stays as it is
+  bool one_thread = false;  ///< at a time uses it: nothing is locked for each row
+  /// For other processes' locks. Who waited in vain does not wait as long again: while somebody
+  /// keeps the file locked, and for two seconds after that, a failure comes after 50 ms.
+  std::chrono::milliseconds wait{10'000};
 };
+
+/// Of a file behind a server: somebody waits for the answer.
+inline constexpr std::chrono::milliseconds kWaitOfServers{1'500};
 
 /// One prepared statement; values are bound, never pasted.
 class Statement {
@@ -95,6 +100,14 @@ class Database {
   struct Close {
     void operator()(sqlite3* database) const;
   };
+  struct Patience {
+    std::chrono::milliseconds limit{};
+    std::int64_t begun_ns = 0;
+    std::int64_t in_vain_ns = 0;  ///< when it was last given up; 0: never
+    /// Of SQLite: whether to try again, after a pause that is over when this returns.
+    static int go_on(void* self, int times) noexcept;
+  };
+  std::unique_ptr<Patience> patience_;  ///< before the connection, which knows where it is
   std::unique_ptr<sqlite3, Close> database_;
 };
 

@@ -19,14 +19,11 @@ std::string file_of(Database& database) {
 
 void migrate(Database& database, std::span<const std::string_view> steps) {
   const auto newest = static_cast<std::int64_t>(steps.size());
+  if (database.user_version() == newest) return;  // nobody's lock is waited for
   for (;;) {
     // Another process may be doing the same.
     Transaction transaction(database);
-    std::int64_t version = 0;
-    {
-      Statement query = database.prepare("PRAGMA user_version");
-      if (query.step()) version = query.number(0);
-    }
+    const std::int64_t version = database.user_version();
     if (version < 0 || version > newest)
       throw Error(ErrorKind::environment,
                   "the database has schema " + std::to_string(version) +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -48,6 +49,22 @@ void BodyEnd::take_line() {
   line_.clear();
 }
 
+std::uint64_t BodyEnd::unseen() const noexcept {
+  if (done_) return 0;
+  if (kind_ == Kind::until_close) return std::numeric_limits<std::uint64_t>::max();
+  return kind_ == Kind::length || chunk_ == Chunk::data ? left_ : 0;
+}
+
+void BodyEnd::skip(std::uint64_t bytes) {
+  if (kind_ == Kind::until_close) return;
+  left_ -= std::min(left_, bytes);
+  if (left_ > 0) return;
+  if (kind_ == Kind::length)
+    done_ = true;
+  else
+    chunk_ = Chunk::data_end;
+}
+
 std::size_t BodyEnd::feed(std::string_view bytes) {
   if (done_) return 0;
   if (kind_ == Kind::until_close) return bytes.size();
@@ -56,13 +73,8 @@ std::size_t BodyEnd::feed(std::string_view bytes) {
     if (kind_ == Kind::length || chunk_ == Chunk::data) {
       const std::size_t n =
           static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size() - used));
-      left_ -= n;
+      skip(n);
       used += n;
-      if (left_ > 0) continue;
-      if (kind_ == Kind::length)
-        done_ = true;
-      else
-        chunk_ = Chunk::data_end;
       continue;
     }
     const auto end = bytes.find('\n', used);

@@ -21,6 +21,10 @@ class BodyEnd {
   /// How many of the bytes belong to it; what follows does not. Throws Error of kind config for
   /// chunks that are none.
   [[nodiscard]] std::size_t feed(std::string_view bytes);
+  /// How many bytes belong to it whatever they are, so that nobody has to look at them: those of
+  /// its length, or of the chunk that has begun. Take them off with skip().
+  [[nodiscard]] std::uint64_t unseen() const noexcept;
+  void skip(std::uint64_t bytes);
   [[nodiscard]] bool done() const noexcept { return done_; }
   /// Whether the end of the connection is its end, too.
   [[nodiscard]] bool ends_with_connection() const noexcept {

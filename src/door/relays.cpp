@@ -21,6 +21,7 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "door/http_head.h"
+#include "door/splice_pipe.h"
 #include "door/websocket.h"
 
 namespace assay::door {
@@ -33,6 +34,7 @@ using Task = asio::awaitable<T>;
 
 constexpr std::size_t kSmallPiece = 64U << 10;
 constexpr std::size_t kLargePiece = 512U << 10;
+constexpr std::size_t kPiecesInARow = 8;
 constexpr Nanoseconds kHeadLimit = std::chrono::minutes(5);   // until an application answers
 constexpr Nanoseconds kWriteLimit = std::chrono::minutes(2);  // for who does not read
 constexpr Nanoseconds kAskEvery = std::chrono::seconds(30);
@@ -270,8 +272,55 @@ Task<Begun> read_head(Held line, std::string method) {
   }
 }
 
+Task<bool> ready(Descriptor& of, Descriptor::wait_type what) {
+  asio::error_code ec;
+  auto token = asio::redirect_error(asio::use_awaitable, ec);
+  co_await of.async_wait(what, token);
+  co_return !ec;
+}
+
+/// Whether the line goes on. Returns early, with nothing lost, where sockets are of a kind that the
+/// kernel does not connect.
+Task<bool> carry_unseen(Held line, BodyEnd& body, SplicePipe& pipe, bool& refused) {
+  asio::error_code ec;
+  line->inside.native_non_blocking(true, ec);
+  line->peer.native_non_blocking(true, ec);
+  std::size_t pieces = 0;
+  while (body.unseen() > 0) {
+    const std::uint64_t before = pipe.held();
+    switch (pipe.fill(line->inside.native_handle(), body.unseen())) {
+      case SplicePipe::Step::wait:
+        if (const bool more = co_await ready(line->inside, Descriptor::wait_read); !more)
+          co_return false;
+        continue;
+      case SplicePipe::Step::end:
+        co_return false;
+      case SplicePipe::Step::refused:
+        refused = true;
+        co_return true;
+      case SplicePipe::Step::moved:
+        body.skip(pipe.held() - before);
+    }
+    // Others have their turn, also where there is always something to carry.
+    if (++pieces % kPiecesInARow == 0)
+      co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
+    while (pipe.held() > 0) {
+      const SplicePipe::Step step = pipe.empty(line->peer.native_handle());
+      line->writing_since_ns = mono_now_ns();
+      if (step == SplicePipe::Step::moved) continue;
+      if (step != SplicePipe::Step::wait) co_return false;
+      const bool room = co_await ready(line->peer, Descriptor::wait_write);
+      if (!room) co_return false;
+    }
+    line->writing_since_ns = 0;
+  }
+  co_return true;
+}
+
 Task<> carry_body(Held line, BodyEnd body, std::string first) {
   std::vector<char> buffer(kSmallPiece);
+  SplicePipe pipe;
+  bool spliced = true;
   std::string_view bytes = first;
   std::size_t n = 0;
   while (!body.done()) {
@@ -286,6 +335,12 @@ Task<> carry_body(Held line, BodyEnd body, std::string first) {
       if (!written) break;
     }
     if (body.done()) break;
+    if (spliced && body.unseen() >= kLargePiece) {
+      bool refused = false;
+      const bool on = co_await carry_unseen(line, body, pipe, refused);
+      spliced = !refused;
+      if (!on || body.done()) break;
+    }
     n = co_await read_from(line->inside, buffer);
     if (n == 0) break;
     bytes = {buffer.data(), n};

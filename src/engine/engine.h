@@ -126,6 +126,10 @@ class Engine {
   }
   /// What a job waits for in the engine's queue, in words; empty: it does not. Cheap.
   [[nodiscard]] virtual std::string waits_for(jobs::JobId /*job*/) { return {}; }
+  /// When its scheduler expects to start a job that waits there; nothing: it does not say. Cheap.
+  [[nodiscard]] virtual std::optional<jobs::WallTime> expected_start(jobs::JobId /*job*/) {
+    return std::nullopt;
+  }
   /// The queues that its scheduler has by itself. Cheap.
   [[nodiscard]] virtual std::vector<std::string> queues() { return {}; }
   /// By node. Cheap.

@@ -83,6 +83,10 @@ std::string SlurmEngine::waits_for(jobs::JobId job) {
   return watch_->waits_for(job);
 }
 
+std::optional<jobs::WallTime> SlurmEngine::expected_start(jobs::JobId job) {
+  return watch_->expected_start(job);
+}
+
 std::vector<std::string> SlurmEngine::queues() {
   std::set<std::string> names;
   for (const slurm::Node& node : overview_->nodes())

@@ -39,6 +39,7 @@ class SlurmEngine final : public Engine {
   [[nodiscard]] Way enter(const Execution& execution, const std::string& node,
                           const std::vector<std::string>& args) override;
   [[nodiscard]] std::string waits_for(jobs::JobId job) override;
+  [[nodiscard]] std::optional<jobs::WallTime> expected_start(jobs::JobId job) override;
   [[nodiscard]] std::vector<std::string> queues() override;
   [[nodiscard]] std::map<std::string, NodeStanding> standings() override;
   [[nodiscard]] std::vector<OtherJob> others() override;

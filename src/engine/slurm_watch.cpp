@@ -96,6 +96,17 @@ std::string SlurmWatch::waits_for(jobs::JobId id) {
   return pending.empty() ? fmt::format("Slurm starts it as job {}", job.id) : "Slurm: " + pending;
 }
 
+std::optional<jobs::WallTime> SlurmWatch::expected_start(jobs::JobId id) {
+  const std::lock_guard guard(mutex_);
+  const auto found = live_.lower_bound({id, 0});
+  if (found == live_.end() || found->first.job != id) return std::nullopt;
+  const auto jobs = jobs_.find(found->second->folder.work().string());
+  if (jobs == jobs_.end() || jobs->second.empty()) return std::nullopt;
+  const slurm::Job& job = jobs->second.front();
+  if (job.state != "PENDING" || job.start_s <= 0) return std::nullopt;
+  return job.start_s * 1'000'000'000;
+}
+
 SlurmWatch::Place SlurmWatch::place_of(const Execution& execution) {
   const std::lock_guard guard(mutex_);
   const auto found = live_.find(execution);

@@ -40,6 +40,7 @@ class SlurmWatch {
   void stop(const Execution& execution, Nanoseconds grace);
   void recall(const std::vector<Order>& orders);
   [[nodiscard]] std::string waits_for(jobs::JobId job);
+  [[nodiscard]] std::optional<jobs::WallTime> expected_start(jobs::JobId job);
   [[nodiscard]] Place place_of(const Execution& execution);
   /// Whether it is, or was, an execution of this server or one before it.
   [[nodiscard]] bool is_own(const slurm::Job& job);

@@ -75,6 +75,7 @@ class EnteredProgram {
                     .group = Group::session});
     pid_ = child_.pid();
     in_ = std::move(child_.in);
+    ::fcntl(in_.get(), F_SETFL, O_NONBLOCK);
     out_ = std::move(child_.out);
     err_ = std::move(child_.err);
   }
@@ -91,21 +92,32 @@ class EnteredProgram {
   void close_out() { out_.reset(); }
   void close_err() { err_.reset(); }
 
-  /// Waits for a program that does not read: the stream that it comes from waits with it.
+  /// What a program does not take now is kept until it does: it may first want to be rid of its
+  /// output.
   void input(std::string_view bytes) {
-    const int fd = terminal_ ? out_.get() : in_.get();
-    while (fd >= 0 && !bytes.empty()) {
-      const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return in_.reset();
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
+    waiting_ += bytes;
+    give_input();
   }
   void end_input() {
-    if (terminal_)
-      input("\x04");
-    else
-      in_.reset();
+    if (terminal_) return input("\x04");
+    input_ended_ = true;
+    give_input();
+  }
+  /// Writable when it takes more of what is kept; -1: nothing is.
+  [[nodiscard]] int wants_input() const noexcept { return waiting_.empty() ? -1 : input_fd(); }
+  void give_input() {
+    while (input_fd() >= 0 && !waiting_.empty()) {
+      const ssize_t n = ::write(input_fd(), waiting_.data(), waiting_.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) return;
+      if (n <= 0) {
+        waiting_.clear();  // it takes no more
+        return in_.reset();
+      }
+      waiting_.erase(0, static_cast<std::size_t>(n));
+    }
+    waiting_.clear();
+    if (input_ended_) in_.reset();
   }
   void resize_to(const Window& window) const {
     if (terminal_) resize(out_.get(), window.columns, window.rows);
@@ -168,11 +180,16 @@ class EnteredProgram {
       (void)!::write(2, kWords.data(), kWords.size());
       ::_exit(127);
     }
+    ::fcntl(out_.get(), F_SETFL, O_NONBLOCK);
     terminal_ = true;
   }
 
+  [[nodiscard]] int input_fd() const noexcept { return terminal_ ? out_.get() : in_.get(); }
+
   Child child_;
   UniqueFd in_;
+  std::string waiting_;  // for the program to take it
+  bool input_ended_ = false;
   UniqueFd out_;  // or the terminal
   UniqueFd err_;
   pid_t pid_ = -1;
@@ -238,11 +255,15 @@ class Conversation {
     ready_[1].fd = program_ ? program_->out() : -1;
     ready_[2].fd = program_ ? program_->err() : -1;
     ready_[3].fd = round_.descriptor();
+    ready_[4].fd = program_ ? program_->wants_input() : -1;
+    // No more is read than it takes.
+    ready_[0].events = ready_[4].fd < 0 ? POLLIN : 0;
     // The end of the program itself is no event here: it is looked for.
     if (::poll(ready_.data(), ready_.size(), program_ ? 50 : -1) <= 0) {
       for (pollfd& one : ready_) one.revents = 0;
       return;
     }
+    if (ready_[4].revents != 0) program_->give_input();
     if (ready_[1].revents != 0 && !forward(program_->out(), FrameKind::output))
       program_->close_out();
     if (ready_[2].revents != 0 && !forward(program_->err(), FrameKind::error))
@@ -277,8 +298,11 @@ class Conversation {
   RoundWatch round_;
   FrameReader reader_;
   std::optional<EnteredProgram> program_;
-  std::array<pollfd, 4> ready_{
-      {{STDIN_FILENO, POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}}};
+  std::array<pollfd, 5> ready_{{{STDIN_FILENO, POLLIN, 0},
+                                {-1, POLLIN, 0},
+                                {-1, POLLIN, 0},
+                                {-1, POLLIN, 0},
+                                {-1, POLLOUT, 0}}};
 };
 
 }  // namespace

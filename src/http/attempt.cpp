@@ -50,6 +50,7 @@ struct Running {
   const ClientOptions& options;
   const Request& request;
   const Exchange& exchange;
+  std::int64_t deadline_ns;
   Outcome outcome;
   UniqueFd file;
   std::uint64_t body_size = 0;
@@ -146,6 +147,11 @@ std::size_t read_reply(char* data, std::size_t size, std::size_t count, void* us
 int look_for_end(void* user, curl_off_t, curl_off_t received, curl_off_t, curl_off_t sent) {
   auto& running = *static_cast<Running*>(user);
   if (running.exchange.stop.stop_requested()) return 1;
+  if (mono_now_ns() >= running.deadline_ns) {
+    running.too_slow =
+        fmt::format("not answered in {}", format_duration(running.options.total_limit));
+    return 1;
+  }
   if (running.exchange.open_ended) return 0;
   const Nanoseconds taken(mono_now_ns() - running.begun_ns);
   const double bytes = static_cast<double>(received) + static_cast<double>(sent);
@@ -247,8 +253,8 @@ void set_up(CURL* curl, Running& running, HeaderList& headers,
 }  // namespace
 
 Outcome attempt(CURL* handle, const ClientOptions& options, const Request& request,
-                const Exchange& exchange) {
-  Running running{options, request, exchange, {}, {}};
+                const Exchange& exchange, std::int64_t deadline_ns) {
+  Running running{options, request, exchange, deadline_ns, {}, {}};
   HeaderList headers;
   std::array<char, CURL_ERROR_SIZE> message{};
   try {

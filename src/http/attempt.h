@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -23,8 +24,8 @@ struct Outcome {
 };
 
 /// Sends `request` once on `handle`, which keeps its connection. Allocates the buffers it needs
-/// once per request.
+/// once per request. It is ended at `deadline_ns` of the monotonic clock.
 [[nodiscard]] Outcome attempt(CURL* handle, const ClientOptions& options, const Request& request,
-                              const Exchange& exchange);
+                              const Exchange& exchange, std::int64_t deadline_ns);
 
 }  // namespace assay::http

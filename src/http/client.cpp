@@ -1,6 +1,8 @@
 #include "http/client.h"
 
+#include <limits>
 #include <mutex>
+#include <optional>
 #include <random>
 
 #include <fmt/format.h>
@@ -155,6 +157,9 @@ std::string Client::redact(std::string text) const {
 Response Client::send(const Request& request, const Exchange& exchange) {
   const std::string what = request.method + " " + request.path;
   const std::int64_t start = mono_now_ns();
+  const Nanoseconds limit = state_->options.total_limit;
+  const std::int64_t deadline_ns =
+      limit.count() > 0 ? start + limit.count() : std::numeric_limits<std::int64_t>::max();
   const auto stopped = [&] {
     return Error(ErrorKind::environment, redact(what + " was cancelled"), request.host());
   };
@@ -165,20 +170,23 @@ Response Client::send(const Request& request, const Exchange& exchange) {
     Request prepared = request;
     if (exchange.before_attempt) exchange.before_attempt(prepared);
     if (exchange.authorizer != nullptr) exchange.authorizer->authorize(prepared);
-    Outcome outcome = attempt(handle.get(), state_->options, prepared, exchange);
+    Outcome outcome = attempt(handle.get(), state_->options, prepared, exchange, deadline_ns);
     if (outcome.thrown) std::rethrow_exception(outcome.thrown);
     if (outcome.code == CURLE_ABORTED_BY_CALLBACK) throw stopped();
     Response& response = outcome.response;
     const bool answered = outcome.code == CURLE_OK;
-    const bool last = tries >= state_->options.retry.attempts;
-    Nanoseconds pause{};
+    const auto after =
+        answered ? parse_retry_after(response.header("retry-after"), wall_now_ns()) : std::nullopt;
+    const Nanoseconds pause = state_->pause(tries) + after.value_or(Nanoseconds(0));
+    // Nobody waits for a try that there is no time left for.
+    const bool last =
+        tries >= state_->options.retry.attempts || pause.count() >= deadline_ns - mono_now_ns();
     if (answered) {
       if ((response.status == 401 || response.status == 403 || response.status == 400) &&
           exchange.authorizer != nullptr && !renewed && exchange.authorizer->renew(response)) {
         renewed = true;
         continue;
       }
-      const auto after = parse_retry_after(response.header("retry-after"), wall_now_ns());
       const bool had_no_effect =
           response.status == 429 || (response.status == 503 && after.has_value());
       const bool again = passing(response.status) && (request.may_repeat() || had_no_effect);
@@ -187,7 +195,6 @@ Response Client::send(const Request& request, const Exchange& exchange) {
         state_->give_back(std::move(handle));
         return std::move(response);
       }
-      pause = state_->pause(tries) + after.value_or(Nanoseconds(0));
     } else {
       const bool again = passing(outcome.code) && (request.may_repeat() || !outcome.was_sent);
       if (!again || last)
@@ -200,7 +207,6 @@ Response Client::send(const Request& request, const Exchange& exchange) {
                                    ? "; whether it had an effect is not known"
                                    : "")),
             request.host(), advice_for(outcome));
-      pause = state_->pause(tries);
     }
     if (!pause_unless_stopped(pause, exchange.stop)) throw stopped();
   }

@@ -87,6 +87,9 @@ struct ClientOptions {
   /// Bytes a second. An attempt may take `stall_timeout`, and as long as its bytes need at this
   /// rate: a server that drips is as good as one that is silent.
   std::uint64_t min_rate = 1024;
+  /// For a request with all its attempts and pauses, whatever comes meanwhile; 0: none. Looked at
+  /// once a second.
+  Nanoseconds total_limit{};
   RetryPolicy retry;
   std::string proxy;                ///< empty: http_proxy and its like of the environment
   std::filesystem::path ca_file;    ///< empty: the system's

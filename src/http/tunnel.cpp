@@ -1,6 +1,7 @@
 #include "http/tunnel.h"
 
 #include <array>
+#include <deque>
 
 #include <curl/curl.h>
 #include <poll.h>
@@ -14,7 +15,16 @@ struct Tunnel::State {
   int fd = -1;
   std::string origin;
   std::array<char, CURL_ERROR_SIZE> words{};
+  std::deque<std::string> kept;  // for read()
+  std::size_t kept_bytes = 0;
+  bool ended = false;
 };
+
+namespace {
+
+constexpr std::size_t kMostKept = 64U << 20;
+
+}  // namespace
 
 Tunnel::Tunnel(const std::string& origin, const std::filesystem::path& ca_file,
                Nanoseconds connect_timeout)
@@ -62,8 +72,11 @@ void Tunnel::write(std::string_view bytes) {
     std::size_t sent = 0;
     const CURLcode code = curl_easy_send(state_->handle, bytes.data(), bytes.size(), &sent);
     if (code == CURLE_AGAIN) {
-      pollfd ready{state_->fd, POLLOUT, 0};
+      // The other side may not read before we have.
+      const bool reads = state_->kept_bytes < kMostKept && !state_->ended;
+      pollfd ready{state_->fd, static_cast<short>(reads ? POLLIN | POLLOUT : POLLOUT), 0};
       ::poll(&ready, 1, 1000);
+      if (reads && (ready.revents & POLLIN) != 0) keep();
       continue;
     }
     if (code != CURLE_OK)
@@ -72,7 +85,23 @@ void Tunnel::write(std::string_view bytes) {
   }
 }
 
+void Tunnel::keep() {
+  auto bytes = receive();
+  if (!bytes) return;
+  state_->ended = bytes->empty();
+  state_->kept_bytes += bytes->size();
+  state_->kept.push_back(std::move(*bytes));
+}
+
 std::optional<std::string> Tunnel::read() {
+  if (state_->kept.empty()) return receive();
+  std::string out = std::move(state_->kept.front());
+  state_->kept.pop_front();
+  state_->kept_bytes -= out.size();
+  return out;
+}
+
+std::optional<std::string> Tunnel::receive() {
   std::string out(64U << 10, '\0');
   std::size_t got = 0;
   const CURLcode code = curl_easy_recv(state_->handle, out.data(), out.size(), &got);

@@ -25,12 +25,15 @@ class Tunnel {
   /// For poll(): readable when something may have come. Ask read() until it has nothing before it
   /// is waited for again.
   [[nodiscard]] int descriptor() const noexcept;
-  /// Waits until all is sent. Throws Error of kind environment when the connection is gone.
+  /// Waits until all is sent, and keeps what comes meanwhile for read(). Throws Error of kind
+  /// environment when the connection is gone.
   void write(std::string_view bytes);
   /// Bytes that have come; nothing: none now; empty text: the other side has ended.
   [[nodiscard]] std::optional<std::string> read();
 
  private:
+  [[nodiscard]] std::optional<std::string> receive();
+  void keep();
   struct State;
   std::unique_ptr<State> state_;
 };

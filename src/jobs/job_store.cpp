@@ -158,7 +158,8 @@ std::string text_of(State state) {
 
 }  // namespace
 
-JobStore::JobStore(const std::filesystem::path& file) : database_(file) {
+JobStore::JobStore(const std::filesystem::path& file)
+    : database_(file, {.wait = database::kWaitOfServers}) {
   database::migrate(database_, kSchema);
 }
 

@@ -8,6 +8,7 @@
 #include "core/json_access.h"
 #include "core/parse_number.h"
 #include "core/text.h"
+#include "core/time.h"
 #include "oidc/id_token.h"
 
 namespace assay::oidc {
@@ -17,12 +18,16 @@ namespace {
 constexpr std::int64_t kPatienceS = 600;  // for somebody to sign in at the provider
 constexpr std::int64_t kKeysApartS = 30;  // between two questions for its keys
 constexpr std::size_t kMaxCode = 4096;
+constexpr Nanoseconds kAnswerLimit = std::chrono::seconds(10);
+// People who wait for the same answer are told of its failure together.
+constexpr Nanoseconds kFailureKept = std::chrono::seconds(5);
 constexpr const char* kRedirectPath = "/api/v1/session/oidc/callback";
 
 http::ClientOptions client_options(const OidcSettings& settings) {
   http::ClientOptions options;
   options.connect_timeout = std::chrono::seconds(5);
   options.stall_timeout = std::chrono::seconds(5);
+  options.total_limit = kAnswerLimit;
   options.retry.attempts = 2;
   options.max_body = 256U << 10;
   options.ca_file = settings.ca_file;
@@ -58,6 +63,17 @@ std::string Provider::sealed(std::string_view text) const {
 }
 
 Json Provider::fetch(const std::string& url) {
+  if (failed_ && failed_->url == url && mono_now_ns() - failed_->at_ns < kFailureKept.count())
+    throw failed_->error;
+  try {
+    return fetch_now(url);
+  } catch (const Error& error) {
+    failed_ = Failure{url, error, mono_now_ns()};
+    throw;
+  }
+}
+
+Json Provider::fetch_now(const std::string& url) {
   const http::Url parsed = http::parse_url(url, "the provider " + settings_.issuer);
   http::Request request;
   request.origin = parsed.origin;

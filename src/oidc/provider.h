@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
+#include "core/json.h"
 #include "http/client.h"
 #include "oidc/key_set.h"
 #include "oidc/oidc_settings.h"
@@ -30,7 +32,8 @@ struct Identity {
 };
 
 /// Sign-in by an OpenID provider: the authorization code flow with PKCE (RFC 7636). Thread-safe.
-/// The provider is asked when somebody signs in; one that is silent for five seconds is given up.
+/// The provider is asked when somebody signs in; one that is silent for five seconds or has not
+/// answered in ten, however it drips, is given up: begin() asks once, finish() at most three times.
 /// Throws Error of kind environment when the provider cannot be reached or says what is not right,
 /// usage when the browser's part is not.
 class Provider {
@@ -51,7 +54,14 @@ class Provider {
     std::string token{};
     std::string keys{};
   };
+  struct Failure {
+    std::string url{};
+    Error error;
+    std::int64_t at_ns = 0;
+  };
+  /// With the lock held.
   [[nodiscard]] Json fetch(const std::string& url);
+  [[nodiscard]] Json fetch_now(const std::string& url);
   [[nodiscard]] Addresses addresses();
   [[nodiscard]] KeySet keys_for(const std::string& id, std::int64_t now_s);
   [[nodiscard]] std::string ask_for_token(const std::string& code, const std::string& verifier);
@@ -64,6 +74,7 @@ class Provider {
   std::optional<Addresses> addresses_;
   std::optional<KeySet> keys_;
   std::int64_t keys_asked_s_ = 0;
+  std::optional<Failure> failed_;  ///< the last one
 };
 
 }  // namespace assay::oidc

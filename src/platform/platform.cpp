@@ -301,6 +301,8 @@ std::optional<JobView> Platform::find(jobs::JobId id) {
   const std::lock_guard guard(state_->mutex);
   if (life.state != jobs::State::queued) {
     view.pending = state_->pending_of(view.job.id, life);
+    if (life.state == jobs::State::scheduling)
+      view.estimated_start_ns = state_->engine->expected_start(id);
   } else if (const auto found = state_->waiting.find(id); found != state_->waiting.end()) {
     view.pending = found->second.reason;
     view.place = found->second.place;
@@ -325,7 +327,9 @@ std::optional<jobs::Decision::Waiting> Platform::waits(jobs::JobId id) {
   std::string words = state_->engine->waits_for(id);
   if (words.empty()) return std::nullopt;
   return jobs::Decision::Waiting{
-      .id = id, .reason = {.kind = jobs::PendingKind::engine, .subject = std::move(words)}};
+      .id = id,
+      .reason = {.kind = jobs::PendingKind::engine, .subject = std::move(words)},
+      .estimated_start_ns = state_->engine->expected_start(id)};
 }
 
 std::vector<jobs::TimelineEntry> Platform::timeline(jobs::JobId id) {

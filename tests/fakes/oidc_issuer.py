@@ -83,8 +83,24 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def drip(self):
+        """An answer that never ends, and is never silent or slower than a slow network."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", "200000")
+        self.end_headers()
+        try:
+            while True:
+                self.wfile.write(b" " * 400)
+                self.wfile.flush()
+                time.sleep(0.2)
+        except OSError:
+            self.close_connection = True
+
     def do_GET(self):
         url = urllib.parse.urlsplit(self.path)
+        if url.path.startswith("/drip/"):
+            return self.drip()
         asked = dict(urllib.parse.parse_qsl(url.query))
         if url.path == "/.well-known/openid-configuration":
             self.answer(200, {"issuer": self.issuer, "authorization_endpoint": self.issuer + "/authorize?kept=1",
@@ -117,6 +133,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, b"\x00\xff" * 1000)
         if asked.get("wrong") == "silent":
             threading.Event().wait(600)
+        if asked.get("wrong") == "drip":
+            return self.drip()
         self.answer(200, {"access_token": "x", "token_type": "Bearer", "id_token": token_for(asked)})
 
     def log_message(self, *args):

@@ -31,6 +31,7 @@ class EmulatorProcess {
   ~EmulatorProcess();
 
   [[nodiscard]] const std::string& url() const { return server_->url(); }
+  [[nodiscard]] pid_t pid() const { return server_->pid(); }
   /// Ends it as a crash would.
   void kill();
   /// Asks its control interface; throws std::runtime_error when it refuses.

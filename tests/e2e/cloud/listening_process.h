@@ -19,6 +19,7 @@ class ListeningProcess {
 
   [[nodiscard]] const std::string& url() const { return url_; }
   [[nodiscard]] int port() const;
+  [[nodiscard]] pid_t pid() const { return pid_; }
   /// Ends it as a crash would.
   void kill();
   /// Ends it by SIGTERM; its status as waitpid gives it.

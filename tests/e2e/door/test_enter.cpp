@@ -44,6 +44,17 @@ TEST_F(EnterJob, StandardInputArrivesAsItIs) {
   EXPECT_EQ(result.err, "done\n");
 }
 
+TEST_F(EnterJob, AProgramMaySayMuchBeforeItListens) {
+  serve();
+  const long id = running("");
+  const CommandResult result =
+      shell(fmt::format("head -c 20000000 /dev/zero | assay ssh {} -- 'head -c 20000000 /dev/zero; "
+                        "wc -c >&2' | wc -c",
+                        id));
+  EXPECT_EQ(result.out, "20000000\n");
+  EXPECT_EQ(result.err, "20000000\n");
+}
+
 TEST_F(EnterJob, ATerminalIsOne) {
   serve();
   const long id = running("");

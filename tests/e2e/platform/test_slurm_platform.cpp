@@ -86,14 +86,18 @@ TEST_F(SlurmPlatform, AJobOnFourNodesIsSubmittedFollowedAndJudged) {
 }
 
 TEST_F(SlurmPlatform, AJobThatSlurmLetsWaitSaysWhyAndRunsLater) {
-  const long first = submit({"--command", until_told("first"), "--nodes", "4", "--procs", "2"});
+  const long first =
+      submit({"--command", until_told("first"), "--nodes", "4", "--procs", "2", "--time", "20m"});
   ASSERT_TRUE(becomes(first, "running"));
-  const long second = submit({"--command", "true", "--nodes", "4"});
+  const long second = submit({"--command", "true", "--nodes", "4", "--time", "5m"});
   EXPECT_TRUE(eventually([&] { return waits_for(second).find("are in use") != std::string::npos; },
                          seconds(120)))
       << waits_for(second);
   EXPECT_EQ(state(second), "scheduling");
   EXPECT_THAT(assay({"queue"}).out, HasSubstr("are in use"));
+  // Slurm's planner says when: within the time that the first one has.
+  EXPECT_TRUE(
+      eventually([&] { return !text_at(job(second), "estimated_start").empty(); }, seconds(180)));
   EXPECT_THAT(assay({"nodes"}).out,
               AllOf(HasSubstr("allocated"), HasSubstr("8 of 8 devices used")));
   write("go", "");

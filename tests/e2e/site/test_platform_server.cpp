@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "core/text.h"
+#include "database/database.h"
 #include "e2e/tester/tester_process.h"
 #include "eventually.h"
 
@@ -86,6 +87,26 @@ TEST_F(PlatformServer, FiveHundredListenersLeaveRoomForRequests) {
   ASSERT_EQ(as_admin("POST", "/api/v1/jobs", {{"name", "x"}, {"command", "true"}}).status, 201);
   for (const UniqueFd& one : listeners)
     ASSERT_THAT(heard(one.get(), "event: job"), HasSubstr("event: job"));
+}
+
+TEST_F(PlatformServer, SaysAtOnceThatAnotherProgramHoldsItsRecords) {
+  const auto submit = [&] {
+    return as_admin("POST", "/api/v1/jobs", {{"name", "x"}, {"command", "true"}});
+  };
+  {
+    database::Database other(data_ / "jobs.db");
+    const database::Transaction held(other);
+    for (int i = 0; i < 3; ++i) {
+      const auto begun = std::chrono::steady_clock::now();
+      const Reply refused = submit();
+      EXPECT_EQ(refused.status, 503) << refused.response.body;
+      EXPECT_EQ(refused.response.header("retry-after"), "5");
+      // It waits for 1.5 s, and a machine may be busy.
+      EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(8));
+    }
+    EXPECT_EQ(as_admin("GET", "/api/v1/jobs").status, 200) << "who reads waits for nobody";
+  }
+  EXPECT_EQ(submit().status, 201);
 }
 
 TEST_F(PlatformServer, RefusesWhatComesFromElsewhere) {

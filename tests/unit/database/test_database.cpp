@@ -108,5 +108,25 @@ TEST_F(DatabaseTest, AFolderThatIsNotThereIsSaid) {
   EXPECT_EQ(cause_of([&] { Database(folder_.path() / "no/a.db"); }), Cause::not_writable);
 }
 
+TEST_F(DatabaseTest, WhoWaitedInVainDoesNotWaitAgain) {
+  constexpr auto kWait = std::chrono::seconds(3);
+  Database holder(file());
+  fill(holder);
+  Database other(file(), {.wait = kWait});
+  const auto try_to_write = [&] { Transaction(other).commit(); };
+  const auto taken = [&](Cause expected) {
+    const auto begun = std::chrono::steady_clock::now();
+    EXPECT_EQ(cause_of(try_to_write), expected);
+    return std::chrono::steady_clock::now() - begun;
+  };
+  {
+    const Transaction held(holder);
+    EXPECT_GE(taken(Cause::locked), kWait);
+    EXPECT_LT(taken(Cause::locked), kWait / 2);
+    EXPECT_LT(taken(Cause::locked), kWait / 2);
+  }
+  try_to_write();
+}
+
 }  // namespace
 }  // namespace assay::database

@@ -1,3 +1,5 @@
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -149,6 +151,29 @@ TEST_F(ProviderTest, AnotherServerIsNotTaken) {
 
 TEST_F(ProviderTest, ASilentProviderIsNotWaitedForLong) {
   EXPECT_THAT(error_of_sign_in("wrong=silent"), HasSubstr("127.0.0.1"));
+}
+
+TEST_F(ProviderTest, OneThatDripsIsGivenUpInTime) {
+  const std::int64_t begun_ns = mono_now_ns();
+  EXPECT_THAT(error_of_sign_in("wrong=drip"), HasSubstr("not answered in 10"));
+  // At two kilobytes a second it would drip for minutes.
+  EXPECT_LT(mono_now_ns() - begun_ns, Nanoseconds(std::chrono::seconds(40)).count());
+}
+
+TEST_F(ProviderTest, WhoWaitForTheSameAnswerAreToldTogetherThatItDoesNotCome) {
+  OidcSettings settings = issuer_->settings();
+  settings.issuer += "/drip";
+  Provider provider(settings);
+  const std::int64_t begun_ns = mono_now_ns();
+  std::vector<std::string> errors(5);
+  {
+    std::vector<std::jthread> people;
+    for (std::string& error : errors)
+      people.emplace_back(
+          [&] { error = testing::error_of([&] { return provider.begin(now_s()); }); });
+  }
+  for (const std::string& error : errors) EXPECT_THAT(error, HasSubstr("not answered in 10"));
+  EXPECT_LT(mono_now_ns() - begun_ns, Nanoseconds(std::chrono::seconds(30)).count());
 }
 
 }  // namespace

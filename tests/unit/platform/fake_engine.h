@@ -37,9 +37,10 @@ class EngineLog {
   std::vector<jobs::ClusterNode> nodes{{"node1", "cpu", 4}};
   std::map<engine::Execution, engine::Order> orders{};
   engine::Traits traits{.name = "fake"};
-  std::string waits{};                ///< what all jobs wait for in its queue
-  std::vector<std::string> queues{};  ///< that it has by itself
-  std::string wrong_suite{};          ///< a suite with this text cannot be planned
+  std::string waits{};                                ///< what all jobs wait for in its queue
+  std::optional<jobs::WallTime> expected_start_ns{};  ///< of all jobs that wait there
+  std::vector<std::string> queues{};                  ///< that it has by itself
+  std::string wrong_suite{};                          ///< a suite with this text cannot be planned
   engine::Planned planned{.text = "the plan", .nodes = 1, .procs = 1};
 
   void report(engine::Execution execution, jobs::EventKind kind, const jobs::Exit& exit = {}) {
@@ -63,6 +64,9 @@ class FakeEngine : public engine::Engine {
 
   [[nodiscard]] engine::Traits traits() const override { return log_->traits; }
   [[nodiscard]] std::string waits_for(jobs::JobId /*job*/) override { return log_->waits; }
+  [[nodiscard]] std::optional<jobs::WallTime> expected_start(jobs::JobId /*job*/) override {
+    return log_->expected_start_ns;
+  }
   [[nodiscard]] std::vector<std::string> queues() override { return log_->queues; }
   void report_to(Reporter reporter) override { log_->reporter = std::move(reporter); }
   [[nodiscard]] std::vector<jobs::ClusterNode> nodes() override { return log_->nodes; }

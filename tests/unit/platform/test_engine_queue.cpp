@@ -33,6 +33,16 @@ TEST_F(EngineQueue, GetsEveryJobAtOnceAndSaysWhatItWaitsFor) {
   EXPECT_EQ(jobs::to_words(platform_->waits(id)->reason), "other jobs come first");
 }
 
+TEST_F(EngineQueue, SaysWhenItExpectsToStartAJob) {
+  log_->waits = "other jobs come first";
+  const jobs::JobId id = submit(large());
+  ASSERT_TRUE(becomes(id, State::scheduling));
+  EXPECT_FALSE(platform_->find(id)->estimated_start_ns);
+  log_->expected_start_ns = 7'000'000'000;
+  EXPECT_EQ(platform_->find(id)->estimated_start_ns, 7'000'000'000);
+  EXPECT_EQ(platform_->waits(id)->estimated_start_ns, 7'000'000'000);
+}
+
 TEST_F(EngineQueue, ItsQueuesCanBeSubmittedTo) {
   jobs::NewJob urgent = job();
   urgent.submission.queue = "urgent";

@@ -15,14 +15,15 @@ std::string quote_path(const std::string& path) {
   return shell_quote(path);
 }
 
-// What hashing takes at each start must not be felt; of larger bundles the sizes are compared,
-// which shows a copy that was cut.
-constexpr std::uint64_t kHashedBytes = 64U << 20;
+// What came was checked by its hash; at each start a checksum shows what was damaged since, for a
+// seventh of a hash's time, which counts where many hosts start. Of larger bundles the sizes are
+// compared, which shows a copy that was cut.
+constexpr std::uint64_t kCheckedBytes = 64U << 20;
 
 /// Prints what the files of the folder that it runs in are.
 std::string list_programs(const Bundle& bundle) {
   return std::string("find . -type f -name '[a-zA-Z0-9_]*' -exec ") +
-         (bundle.size <= kHashedBytes ? "sha256sum" : "wc -c") + " {} + | sort";
+         (bundle.size <= kCheckedBytes ? "cksum" : "wc -c") + " {} + | sort";
 }
 
 /// Gets the bundle as the file $p: beside $d, where what a broken connection left is taken up by
