@@ -16,7 +16,7 @@ inline CLI::Validator percent() {
             if (number && !std::isnan(*number)) return {};
             return "not a number from 0 to 100: '" + text + "'";
           },
-          "PERCENT"};
+          "0 to 100"};
 }
 
 }  // namespace assay::app
