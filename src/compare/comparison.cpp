@@ -22,9 +22,10 @@ namespace {
 // One case on one side, over all its runs.
 struct SideCase {
   std::vector<const judge::CaseResult*> results{};
-  std::vector<const judge::RunResult*> runs{};          // of each result
-  std::vector<const judge::RoundResult*> rounds{};      // that completed
-  const baseline::CaseEntry* entry = nullptr;           // that it stands for
+  std::vector<const judge::RunResult*> runs{};      // of each result
+  std::vector<const judge::RoundResult*> rounds{};  // that completed
+  bool of_baseline = false;
+  const baseline::CaseEntry* entry = nullptr;           // of the baseline, for this hardware
   mutable std::optional<std::vector<double>> errors{};  // of the steps of all rounds
   [[nodiscard]] const judge::CaseResult& first() const { return *results.front(); }
 };
@@ -54,7 +55,10 @@ class BaselineSide {
  public:
   BaselineSide(const Side& side, const judge::RunResult& other)
       : run_(run_of(*side.baseline, other)), cases_(cases_of(std::span(&run_, 1))) {
-    for (auto& [name, one] : cases_.cases) one.entry = entry_of(*side.baseline, name, other);
+    for (auto& [name, one] : cases_.cases) {
+      one.of_baseline = true;
+      one.entry = entry_of(*side.baseline, name, other);
+    }
   }
   BaselineSide(const BaselineSide&) = delete;
   BaselineSide& operator=(const BaselineSide&) = delete;
@@ -250,8 +254,12 @@ CaseChange compare_case(const std::string& name, const SideCase& base, const Sid
                        now->cause == plan::SkipCause::condition;
     return change;
   }
+  for (const SideCase* side : {&base, candidate})
+    if (side->of_baseline && side->entry == nullptr)
+      change.refused = side->first().findings.front().reason;
+  if (!change.refused.empty()) return change;
   // A baseline knows the work, and no other setting.
-  if (base.entry == nullptr && candidate->entry == nullptr)
+  if (!base.of_baseline && !candidate->of_baseline)
     change.differences = case_differences(base.first(), candidate->first());
   for (const std::string& why :
        {other_work(base.first(), candidate->first()), mixed_work(base, "the base"),

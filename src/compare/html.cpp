@@ -170,7 +170,7 @@ Html run_difference_table(const Comparisons& comparison) {
   std::vector<const std::vector<Difference>*> sides;
   for (const Comparison& side : comparison.sides) sides.push_back(&side.differences);
   const Html table = difference_table(sides);
-  return table.empty() ? markup("<p>Machines, programs and suites are the same.</p>") : table;
+  return table.empty() ? markup("<p>{}</p>", nothing_differs(comparison)) : table;
 }
 
 // What a reader must know about the case.

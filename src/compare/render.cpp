@@ -106,7 +106,8 @@ std::vector<std::string> folded_differences(const std::vector<CaseChange>& cases
 
 // The name of a side, and of its runs where that is not the same.
 std::string side_text(const std::string& name, const std::vector<std::string>& runs) {
-  if (runs.size() == 1 && runs.front() == name) return printable(name);
+  const bool is_baseline = runs.empty();
+  if (is_baseline || (runs.size() == 1 && runs.front() == name)) return printable(name);
   return fmt::format("{} ({})", printable(name), ellipsize(join(runs, ", "), 200));
 }
 
@@ -128,6 +129,13 @@ std::string interval_text(const std::optional<stats::Interval>& interval) {
 std::string median_text(const std::vector<double>& rounds, const std::string& unit) {
   const auto middle = stats::median(rounds);
   return middle ? report::show(*middle, unit).text() : "–";
+}
+
+std::string_view nothing_differs(const Comparisons& comparison) {
+  const auto is_baseline = [](const Comparison& side) { return side.runs.empty(); };
+  if (comparison.base_runs.empty() || std::ranges::any_of(comparison.sides, is_baseline))
+    return "A baseline knows the work; of machines, programs and suites it says nothing.";
+  return "Machines, programs and suites are the same.";
 }
 
 std::string legend(const Comparisons& comparison) {
@@ -190,7 +198,7 @@ std::string render_text(const Comparisons& comparison, const report::ConsoleStyl
     out += fmt::format("{}{:<6}{}\n\n", i == 0 ? "" : "\n", title_of(comparison, i),
                        (several ? " " : "") + side_text(side.name, side.runs));
     const std::vector<std::string> differing = difference_lines(side.differences);
-    out += differing.empty() ? "Machines, programs and suites are the same.\n" : "What differed:\n";
+    out += differing.empty() ? std::string(nothing_differs(comparison)) + "\n" : "What differed:\n";
     for (const std::string& line : differing) out += "  " + line + "\n";
     out += "\n";
     const page::TextStyle text{.width = style.width, .heading = "1", .color = style.color};

@@ -50,6 +50,8 @@ namespace assay::compare {
 [[nodiscard]] std::string median_text(const std::vector<double>& rounds, const std::string& unit);
 /// What the verdicts mean, in one sentence each.
 [[nodiscard]] std::string legend(const Comparisons& comparison);
+/// For runs between which nothing else was found to differ.
+[[nodiscard]] std::string_view nothing_differs(const Comparisons& comparison);
 /// "Of 12 cases, 1 is slower, 9 are the same and 2 are unsure."
 [[nodiscard]] std::string verdict_sentence(const Comparison& side);
 /// What a reader must know beside the table, a line each; differences of cases are folded.

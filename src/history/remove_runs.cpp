@@ -139,9 +139,7 @@ void remove_run(const fs::path& path) {
   if (ec)
     throw system_error(ErrorKind::environment, "cannot remove the run", folder.string(),
                        ec.value());
-  const fs::path latest = parent / "latest";
-  if (fs::is_symlink(fs::symlink_status(latest, ec)) && !fs::exists(latest, ec))
-    fs::remove(latest, ec);
+  store::mend_latest(parent);
   remove_all(hidden, folder);
 }
 

@@ -127,6 +127,8 @@ RunRecord read_run(const fs::path& run) {
     try {
       record.archived = store::read_archived(run).pack.string();
     } catch (const std::exception& error) {
+      // Whether its evidence is still anywhere is not known: what is left must not pass for a run.
+      record.state = RunState::unreadable;
       keep(error.what());
     }
   }

@@ -147,6 +147,7 @@ class SweepExpansion {
             "take values away, leave points out with 'where' or 'exclude', or make two sweeps");
       add(base, place);
     }
+    constraints_.require_use();
     if (nodes.empty())
       wanted_.node.fail("no point is left of the sweep '" + printable(sweep.name) +
                             "': 'where' and 'exclude' leave out all " + counted(all, "point"),
@@ -163,7 +164,7 @@ class SweepExpansion {
     return sweep == nullptr ? Node() : *sweep;
   }
 
-  [[nodiscard]] bool allowed(const std::vector<std::size_t>& place) const {
+  [[nodiscard]] bool allowed(const std::vector<std::size_t>& place) {
     const auto value_of = [&](const std::string& name) -> std::optional<Node> {
       for (std::size_t i = 0; i < dimensions_.size(); ++i)
         if (labels_[i] == name || dimensions_[i].key == name)

@@ -187,21 +187,31 @@ SweepConstraints::SweepConstraints(const Node& sweep) {
   if (const Node* where = sweep.find("where"); where != nullptr && !where->is_null())
     where_ = one_or_list(*where);
   if (const Node* exclude = sweep.find("exclude"); exclude != nullptr && !exclude->is_null())
-    exclude_ = one_or_list(*exclude);
+    for (const Node& mapping : one_or_list(*exclude)) exclude_.push_back({mapping});
   for (const Node& where : where_) (void)where.nonempty_text();
-  for (const Node& excluded : exclude_)
-    if (excluded.entries().empty())
-      excluded.fail("the mapping is empty: it would leave out every point",
-                    "exclude: [{batch_size: 128, procs: 1}]");
+  for (const Excluded& excluded : exclude_)
+    if (excluded.mapping.entries().empty())
+      excluded.mapping.fail("the mapping is empty: it would leave out every point",
+                            "exclude: [{batch_size: 128, procs: 1}]");
 }
 
-bool SweepConstraints::allows(const ValueOf& value_of,
-                              const std::vector<std::string>& names) const {
+bool SweepConstraints::allows(const ValueOf& value_of, const std::vector<std::string>& names) {
   // Every constraint is looked at, so that a wrong one is found at the first point.
   bool allowed = true;
   for (const Node& where : where_) allowed &= WhereExpression(where, value_of, names).holds();
-  for (const Node& excluded : exclude_) allowed &= !leaves_out(excluded, value_of, names);
+  for (Excluded& excluded : exclude_) {
+    const bool fits = leaves_out(excluded.mapping, value_of, names);
+    excluded.fits |= fits;
+    allowed &= !fits;
+  }
   return allowed;
+}
+
+void SweepConstraints::require_use() const {
+  for (const Excluded& excluded : exclude_)
+    if (!excluded.fits)
+      excluded.mapping.fail("it leaves out nothing: no point of the sweep has these values",
+                            "write values of the sweep's lists");
 }
 
 }  // namespace assay::plan

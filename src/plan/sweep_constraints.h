@@ -21,11 +21,19 @@ class SweepConstraints {
 
   /// Throws at the constraint's place for a name that `value_of` does not know (`names` are those
   /// that it does), a value that is not a number where one is needed, and a division by zero.
-  [[nodiscard]] bool allows(const ValueOf& value_of, const std::vector<std::string>& names) const;
+  [[nodiscard]] bool allows(const ValueOf& value_of, const std::vector<std::string>& names);
+
+  /// After all points: throws at the place of an 'exclude' that fits none of them, which is a
+  /// typing error more often than not.
+  void require_use() const;
 
  private:
-  std::vector<config::Node> where_;    // "batch_size * procs <= 128"
-  std::vector<config::Node> exclude_;  // mappings
+  struct Excluded {
+    config::Node mapping;
+    bool fits = false;  // a point that was looked at
+  };
+  std::vector<config::Node> where_;  // "batch_size * procs <= 128"
+  std::vector<Excluded> exclude_;
 };
 
 }  // namespace assay::plan

@@ -1,5 +1,6 @@
 #include "store/run_dir.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <thread>
@@ -33,6 +34,23 @@ void point_at(const fs::path& link, const fs::path& target) {
 }
 
 }  // namespace
+
+void mend_latest(const fs::path& results) {
+  const fs::path latest = results / "latest";
+  std::error_code ec;
+  if (!fs::is_symlink(fs::symlink_status(latest, ec)) || fs::exists(latest, ec)) return;
+  std::string newest;  // by its name, which begins with the time
+  for (const fs::directory_entry& entry : fs::directory_iterator(results, ec)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with('.') && fs::is_directory(entry.symlink_status(ec)) &&
+        fs::exists(entry.path() / layout::kPlan, ec))
+      newest = std::max(newest, name);
+  }
+  if (newest.empty())
+    fs::remove(latest, ec);
+  else
+    point_at(latest, newest);
+}
 
 RunDir::RunDir(fs::path path, plan::Plan plan) : path_(std::move(path)), plan_(std::move(plan)) {}
 

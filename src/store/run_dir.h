@@ -10,6 +10,10 @@
 
 namespace assay::store {
 
+/// Points `results`/latest at the newest run when the one that it led to is gone; removes it when
+/// there is no other.
+void mend_latest(const std::filesystem::path& results);
+
 /// The files of one run. Evidence is written once; derived files can be deleted and recomputed.
 class RunDir {
  public:

@@ -17,6 +17,7 @@ using assay::testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 class RemovalTest : public assay::testing::Test {
  protected:
@@ -37,7 +38,10 @@ TEST_F(RemovalTest, ARunGoesWithAllThatIsInIt) {
   std::vector<std::string> left;
   for (const auto& entry : fs::directory_iterator(folder_.path()))
     left.push_back(entry.path().filename().string());
-  EXPECT_THAT(left, ElementsAre("b"));
+  EXPECT_THAT(left, UnorderedElementsAre("b", "latest"));
+  EXPECT_EQ(fs::read_symlink(folder_.path() / "latest"), "b") << "the newest that is left";
+  remove_run(folder_.path() / "b");
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
 TEST_F(RemovalTest, WhatLinksLeadToStays) {

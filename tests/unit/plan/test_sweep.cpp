@@ -136,6 +136,8 @@ TEST(Sweep, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(sweep_error("procs: [1, 2], sweep: {where: procs > 5}"),
               HasSubstr("no point is left"));
   EXPECT_THAT(sweep_error("procs: [1, 2], sweep: {exclude: {}}"), HasSubstr("every point"));
+  EXPECT_THAT(sweep_error("procs: [1, 2], sweep: {exclude: {procs: 3}}"),
+              HasSubstr("it leaves out nothing"));
   EXPECT_THAT(sweep_error("procs: [1, 2], sweep: {where: '" + std::string(200, '(') + "'}"),
               HasSubstr("nested too deep"));
 }
