@@ -144,14 +144,17 @@ std::string legend(const Comparisons& comparison) {
     for (const CaseChange& change : side.cases)
       for (const MetricChange& metric : change.metrics)
         by_baseline = by_baseline || metric.tolerated.has_value();
-  const std::string same = by_baseline
-                               ? "SAME: the whole interval lies within the baseline's range."
-                               : fmt::format("SAME: the whole interval lies within ±{:.3g} %.",
-                                             comparison.options.tolerance * 100);
-  return same + fmt::format(
-                    " FASTER, SLOWER, BETTER, WORSE: there is a change; over all headlines "
-                    "together, a false one is less probable than {:.3g} %.",
-                    comparison.options.level * 100);
+  const double level = comparison.options.level * 100;
+  if (by_baseline)
+    return fmt::format(
+        "SAME: the whole interval lies within the baseline's range. FASTER, SLOWER, BETTER, WORSE: "
+        "there is a change; over all headlines together, a false one is less probable than "
+        "{:.3g} %.",
+        level);
+  return fmt::format(
+      "SAME: the whole interval lies within ±{:.3g} %. FASTER, SLOWER, BETTER, WORSE: there is a "
+      "change; over all headlines together, a false one is less probable than {:.3g} %.",
+      comparison.options.tolerance * 100, level);
 }
 
 std::string verdict_sentence(const Comparison& side) {
