@@ -9,6 +9,7 @@
 #include "automl_worker.h"
 #include "core/files.h"
 #include "core/subprocess.h"
+#include "ports.h"
 
 namespace assay::train {
 namespace {
@@ -19,19 +20,18 @@ using ::testing::HasSubstr;
 class GroupTest : public WorkerTest {
  protected:
   void start_group() {
-    // The group's store takes the port behind the master's, which is ours.
-    const int port = std::stoi(address_.substr(address_.rfind(':') + 1));
     for (int rank = 0; rank < 2; ++rank) {
       const std::string number = std::to_string(rank);
       auto process = start_rank({{"RANK", number},
                                  {"LOCAL_RANK", number},
                                  {"WORLD_SIZE", "2"},
-                                 {"MASTER_PORT", std::to_string(port)},
+                                 {"MASTER_PORT", std::to_string(ports_.first())},
                                  {automl::kDevicesVariable, "2"}},
                                 folder_.path() / ("pid" + number));
       (rank == 0 ? worker_ : follower_) = std::move(process);
     }
   }
+  testing::ReservedPorts ports_{2};  // the group's store takes the one behind the master's
   std::future<CommandResult> follower_;
 };
 
