@@ -8,7 +8,7 @@
 
 #include "slurm/allocation.h"
 #include "slurm/job.h"
-#include "slurm/node.h"
+#include "slurm/slurm_node.h"
 
 /// Slurm's commands. Every call is bounded in time, and blocks until then.
 namespace assay::slurm {

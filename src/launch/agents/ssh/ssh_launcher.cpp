@@ -26,11 +26,6 @@ SshLauncher::SshLauncher(const plan::Cluster& cluster, const plan::SshOptions& o
   bundle_.sha256 = "<hash>";
 }
 
-SshLauncher::~SshLauncher() {
-  std::error_code ignored;
-  if (!sockets_.empty()) fs::remove_all(sockets_, ignored);
-}
-
 void SshLauncher::do_prepare(const plan::Plan& plan) {
   if (!find_program("ssh"))
     throw Error(ErrorKind::environment, "ssh is not installed", {},
@@ -41,12 +36,8 @@ void SshLauncher::do_prepare(const plan::Plan& plan) {
     ::setenv(threshold, kSshKeepsBytes, /*overwrite=*/0);
   bundle_ = make_bundle(bindir_, programs_of(plan));
   // Socket paths are limited to 108 bytes: a short folder that only this user can enter.
-  std::string pattern = "/tmp/assay-ssh-XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr)
-    throw system_error(ErrorKind::environment, "cannot make a folder for connections", pattern,
-                       errno);
-  sockets_ = pattern;
-  control_path_ = (sockets_ / "%C").string();
+  sockets_.emplace("/tmp", "assay-ssh");
+  control_path_ = (sockets_->path() / "%C").string();
 }
 
 std::vector<std::string> SshLauncher::do_hosts(const plan::Plan& /*plan*/) const {

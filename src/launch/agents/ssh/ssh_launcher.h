@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+
+#include "core/scratch_folder.h"
 #include "launch/agents/bundle.h"
 #include "launch/agents/launcher.h"
 #include "launch/agents/ssh/ssh_command.h"
@@ -12,7 +15,6 @@ class SshLauncher : public Launcher {
  public:
   SshLauncher(const plan::Cluster& cluster, const plan::SshOptions& options,
               std::filesystem::path bindir);
-  ~SshLauncher() override;
 
  private:
   void do_prepare(const plan::Plan& plan) override;
@@ -32,9 +34,9 @@ class SshLauncher : public Launcher {
 
   std::vector<SshTarget> targets_;
   std::filesystem::path bindir_;
-  Bundle bundle_;                  // of prepare()
-  std::filesystem::path sockets_;  // the shared connections'; made by prepare()
-  std::string control_path_;       // in it
+  Bundle bundle_;                         // of prepare()
+  std::optional<ScratchFolder> sockets_;  // the shared connections'; made by prepare()
+  std::string control_path_;              // in it
 };
 
 }  // namespace assay::launch

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "error_of.h"
-#include "train/planner/plan.h"
+#include "train/planner/training_plan.h"
 
 namespace assay::train::planner {
 namespace {

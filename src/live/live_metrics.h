@@ -9,7 +9,7 @@
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "live/run_watch.h"
-#include "live/series.h"
+#include "live/thinned_series.h"
 
 namespace assay::live {
 

@@ -1,4 +1,4 @@
-#include "live/console.h"
+#include "live/rank_console.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "judge/preconditions.h"
+#include "judge/skipped_cases.h"
 
 #include <algorithm>
 
@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "judge/integrity.h"
+#include "judge/judge_round.h"
 #include "judge/rules.h"
 #include "plan/dependencies.h"
 
@@ -116,15 +117,8 @@ std::map<std::string, Skip> skipped_cases(const std::vector<Json>& events) {
 }
 
 CaseResult skipped_result(const plan::CasePlan& plan, const Skip& skip) {
-  CaseResult result;
-  result.name = plan.name;
-  result.model = plan.model;
-  result.framework = plan.framework;
-  result.hardware = plan.hardware;
-  result.nodes = plan.nodes;
-  result.procs = plan.procs;
+  CaseResult result = planned_result(plan);
   result.repeats = std::max(plan.repeats, 1);
-  result.sweep = plan.sweep;
   result.skipped = skip;
   result.findings.push_back({"case-skipped", Severity::note, "the case was skipped: " + skip.reason,
                              skip.cause == plan::SkipCause::condition

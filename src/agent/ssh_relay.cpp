@@ -1,4 +1,4 @@
-#include "agent/round_ssh.h"
+#include "agent/ssh_relay.h"
 
 #include <array>
 #include <cstdlib>
@@ -29,7 +29,7 @@ using entry::FrameKind;
 
 namespace {
 
-constexpr std::size_t kMostCallers = 1024;
+constexpr std::size_t kMaxCallers = 1024;
 
 Relay relay_of(const std::string& round, int peer, std::uint64_t channel, bool back, FrameKind kind,
                std::string_view content) {
@@ -229,7 +229,7 @@ void RoundSsh::accept() {
   acceptor_.async_accept([this, alive = std::weak_ptr<bool>(alive_)](const asio::error_code& ec,
                                                                      Protocol::socket socket) {
     if (ec || alive.expired()) return;
-    if (callers_.size() < kMostCallers && may_call(socket.native_handle(), setup_.round)) {
+    if (callers_.size() < kMaxCallers && may_call(socket.native_handle(), setup_.round)) {
       const std::uint64_t channel = next_channel_++;
       const auto caller = std::make_shared<Caller>(*this, channel, std::move(socket));
       callers_[channel] = caller;

@@ -1,4 +1,4 @@
-#include "compare/bounds.h"
+#include "compare/change_bounds.h"
 
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace assay::compare {
 
 namespace {
 
-constexpr double kMostPercent = 1e6;
+constexpr double kMaxPercent = 1e6;
 
 bool beyond(const stats::Interval& interval, Better better, double worse_by) {
   return better == Better::higher ? interval.high < -worse_by : interval.low > worse_by;
@@ -93,7 +93,7 @@ Bound parse_bound(const std::string& text) {
   std::string_view number = trim(std::string_view(text).substr(colon + 1));
   if (!number.ends_with('%')) throw fail();
   number = trim(number.substr(0, number.size() - 1));
-  const auto percent = parse_number<double>(number, 0.0, kMostPercent);
+  const auto percent = parse_number<double>(number, 0.0, kMaxPercent);
   const std::string_view metric = trim(std::string_view(text).substr(0, colon));
   if (metric.empty() || !percent || std::isnan(*percent)) throw fail();
   return {std::string(metric), *percent / 100};

@@ -1,4 +1,4 @@
-#include "exports/rank_log.h"
+#include "exports/logged_run.h"
 
 #include <algorithm>
 #include <optional>

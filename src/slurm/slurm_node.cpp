@@ -1,4 +1,4 @@
-#include "slurm/node.h"
+#include "slurm/slurm_node.h"
 
 #include <algorithm>
 #include <array>

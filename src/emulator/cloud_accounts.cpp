@@ -1,4 +1,4 @@
-#include "emulator/accounts.h"
+#include "emulator/cloud_accounts.h"
 
 #include <cmath>
 #include <random>

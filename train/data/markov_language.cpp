@@ -1,4 +1,4 @@
-#include "train/data/language.h"
+#include "train/data/markov_language.h"
 
 #include <algorithm>
 #include <cmath>

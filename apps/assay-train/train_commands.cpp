@@ -1,4 +1,4 @@
-#include "commands.h"
+#include "train_commands.h"
 
 namespace assay::train {
 

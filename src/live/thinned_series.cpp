@@ -1,4 +1,4 @@
-#include "live/series.h"
+#include "live/thinned_series.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "platform/retention.h"
+#include "platform/job_retention.h"
 
 #include "core/error.h"
 #include "core/files.h"

@@ -1,4 +1,4 @@
-#include "push/run_files.h"
+#include "push/sent_files.h"
 
 #include <algorithm>
 

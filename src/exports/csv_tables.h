@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "exports/rank_log.h"
+#include "exports/logged_run.h"
 
 namespace assay::exports {
 

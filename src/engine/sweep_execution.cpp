@@ -1,4 +1,4 @@
-#include "engine/sweep.h"
+#include "engine/sweep_execution.h"
 
 #include <poll.h>
 

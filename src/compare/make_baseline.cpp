@@ -1,4 +1,4 @@
-#include "compare/baseline.h"
+#include "compare/make_baseline.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "live/metrics.h"
+#include "live/live_metrics.h"
 
 #include <algorithm>
 #include <array>

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/json.h"
-#include "judge/load.h"
 #include "judge/result.h"
+#include "judge/round_journal.h"
 #include "plan/plan.h"
 #include "store/run_dir.h"
 

@@ -1,4 +1,4 @@
-#include "client/client.h"
+#include "client/rest_client.h"
 
 #include <random>
 

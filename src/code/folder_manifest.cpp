@@ -1,4 +1,4 @@
-#include "code/manifest.h"
+#include "code/folder_manifest.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "launch/cloud/job_state.h"
+#include "launch/cloud/cloud_job_state.h"
 
 #include "core/json.h"
 #include "core/regular_file.h"

@@ -1,4 +1,4 @@
-#include "train/planner/plan.h"
+#include "train/planner/training_plan.h"
 
 #include <algorithm>
 #include <tuple>
