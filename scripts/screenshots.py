@@ -194,7 +194,7 @@ def main(build=ROOT / 'build/release', to=ROOT / 'docs/images/platform'):
     for old in to.glob('*.png'):
         old.unlink()
     folder = Path(tempfile.mkdtemp(prefix='assay-screenshots-'))
-    server = Server(Path(build) / 'bin', folder)
+    server = Server(Path(build).resolve() / 'bin', folder)
     try:
         link = server.assay('serve', 'link').strip()
         address = link.split('#')[0]

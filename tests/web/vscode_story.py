@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""code-server beside a job that runs, in a real browser through the door: vscode_story.py LINK JOB FOLDER [SCREENSHOTS]
-FOLDER is the job's, in which the file `train.py` lies."""
+"""code-server beside a job that runs, in a real browser through the door: vscode_story.py LINK JOB [SCREENSHOTS]
+In the job's folder lies the file `train.py`."""
 import sys
-from pathlib import Path
 
 from browser import Browser
 
 
-def main(link, job, folder, shots=None):
+def main(link, job, shots=None):
     with Browser(limit=120) as browser:
         browser.open(link)
         browser.wait('dialog h3', 'admin')
@@ -25,10 +24,7 @@ def main(link, job, folder, shots=None):
             return [...document.querySelectorAll('.explorer-folders-view .monaco-list-row')].some(r => r.textContent.includes('train.py'));
         })()"""), lambda: f'the file of the job in {browser.text()[:600]!r}')
         assert 'ticket' not in browser.js('location.href'), 'the ticket stays in the address'
-        # It sees what happens in the folder: the watcher is a process beside the job.
-        Path(folder, 'made-later.txt').write_text('later')
-        browser.wait('.explorer-folders-view .monaco-list-row', 'made-later.txt')
-        # A file is opened, and changed by hand.
+        # A file is opened: its content comes over the WebSocket, too.
         row = browser.js("""(() => {
             const box = [...document.querySelectorAll('.explorer-folders-view .monaco-list-row')].find(r => r.textContent.includes('train.py')).getBoundingClientRect();
             return [box.x + 60, box.y + box.height / 2];
@@ -36,11 +32,6 @@ def main(link, job, folder, shots=None):
         for kind, count in (('mousePressed', 1), ('mouseReleased', 1), ('mousePressed', 2), ('mouseReleased', 2)):
             browser.send('Input.dispatchMouseEvent', type=kind, x=row[0], y=row[1], button='left', clickCount=count)
         browser.wait('.editor-instance .view-lines', 'epochs')
-        browser.js("document.querySelector('.editor-instance textarea, .editor-instance .native-edit-context').focus()")
-        browser.send('Input.insertText', text='# by hand')
-        browser.wait('.editor-instance .view-lines', 'by\u00a0hand')
-        browser.send('Input.dispatchKeyEvent', type='rawKeyDown', key='s', code='KeyS', windowsVirtualKeyCode=83, modifiers=2)
-        browser.until(lambda: 'by hand' in Path(folder, 'train.py').read_text(), 'the change on disk')
         if shots:
             browser.shot(f'{shots}/vscode.png')
 
