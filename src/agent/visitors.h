@@ -21,7 +21,7 @@ using SendRelay = std::function<void(const Relay& relay)>;
 /// What a relay says; nothing when it is malformed.
 [[nodiscard]] std::optional<std::string> content_of(const Relay& relay);
 
-/// Programs that run on this node because programs of other nodes said `ssh` (agent/round_ssh.h):
+/// Programs that run on this node because programs of other nodes said `ssh` (agent/ssh_relay.h):
 /// what they say comes as relays, and what the programs say goes back as such.
 class Visitors {
  public:

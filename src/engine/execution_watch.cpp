@@ -11,7 +11,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "engine/run_ending.h"
-#include "engine/sweep.h"
+#include "engine/sweep_execution.h"
 
 namespace assay::engine {
 

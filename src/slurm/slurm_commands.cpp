@@ -139,9 +139,17 @@ std::string exit_code_of(const std::string& id) {
 
 std::vector<std::string> step_argv(const std::string& id, const std::string& host,
                                    const std::vector<std::string>& argv) {
-  std::vector<std::string> out{"srun",       "--jobid=" + id,      "--nodes=1",
-                               "--ntasks=1", "--nodelist=" + host, "--cpu-bind=none",
-                               "--mem=0",    "--overlap",          "--quiet"};
+  const auto plus = id.find('+');
+  std::vector<std::string> out{"srun",
+                               "--jobid=" + id.substr(0, plus),
+                               "--nodes=1",
+                               "--ntasks=1",
+                               "--nodelist=" + host,
+                               "--mem=0",
+                               "--cpu-bind=none",
+                               "--overlap",
+                               "--quiet"};
+  if (plus != std::string::npos) out.push_back("--het-group=" + id.substr(plus + 1));
   out.insert(out.end(), argv.begin(), argv.end());
   return out;
 }

@@ -8,7 +8,7 @@
 
 #include "slurm/allocation.h"
 #include "slurm/job.h"
-#include "slurm/node.h"
+#include "slurm/slurm_node.h"
 
 /// Slurm's commands. Every call is bounded in time, and blocks until then.
 namespace assay::slurm {
@@ -56,7 +56,8 @@ void undrain(const std::string& node);
 /// "97", the exit code of a job's script that has ended; empty: not known.
 [[nodiscard]] std::string exit_code_of(const std::string& id);
 
-/// Pure: a further step on one node of a job, beside what runs there.
+/// Pure: a further step on one node of a job, beside what runs there. `id` may name a component of
+/// a heterogeneous job, "17+1".
 [[nodiscard]] std::vector<std::string> step_argv(const std::string& id, const std::string& host,
                                                  const std::vector<std::string>& argv);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "e2e/ssh_hosts.h"
 #include "needs.h"
@@ -103,6 +104,12 @@ std::string NetNamespaces::interface(int host) const {
 
 std::vector<std::string> NetNamespaces::prefix(int host) const {
   return {"ip", "netns", "exec", name(host)};
+}
+
+std::uint64_t NetNamespaces::sent_by_controller() const {
+  const std::string text =
+      read_file_or_empty("/sys/class/net/" + bridge(number_) + "/statistics/tx_bytes");
+  return parse_number<std::uint64_t>(trim(text)).value_or(0);
 }
 
 void NetNamespaces::cut(int host) {

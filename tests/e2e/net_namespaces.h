@@ -37,6 +37,8 @@ class NetNamespaces {
   void drop(int from, int to);
   /// As a firewall that refuses what `from` sends to `to`: `from` is told at once.
   void refuse(int from, int to);
+  /// Bytes that this process's side has sent to all hosts, on the wire.
+  [[nodiscard]] std::uint64_t sent_by_controller() const;
   /// Takes back drop() and refuse().
   void allow(int from, int to);
 

@@ -79,6 +79,10 @@ asio::awaitable<void> AgentBackend::prepare() {
   if (!traits.chooses_hosts && !traits.one_machine) pool_.emplace(launcher_->hosts(plan_));
   fleet_ = std::make_unique<Fleet>(context_.loop, *launcher_, std::move(hosts));
   fleet_->on_waiting([this](const std::string& what_for) { context_.observer.waiting(what_for); });
+  fleet_->on_shared([this](const SharingRecord& record) {
+    context_.journal.append("programs_shared", fields_to_json(record));
+    for (const std::string& notice : record.notices) context_.observer.warning(printable(notice));
+  });
   if (pool_)
     co_await gather_enough();
   else
