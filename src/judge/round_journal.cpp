@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/json_access.h"
 #include "core/json_fields.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 
 namespace assay::judge {
