@@ -13,10 +13,12 @@
 
 #include "agent/agent.h"
 #include "agent/guardian.h"
+#include "agent/merge_commands.h"
 #include "agent/messages.h"
 #include "agent/node_files.h"
 #include "agent/one_shot_commands.h"
 #include "agent/round_cgroup.h"
+#include "agent/visitors.h"
 #include "core/error.h"
 #include "core/host.h"
 #include "core/json.h"
@@ -31,32 +33,51 @@ namespace {
 
 constexpr std::string_view kUsage =
     "usage: assay-agent --node N          serve on stdin and stdout as node N ('slurm': the "
-    "step's)\n"
+    "step's;\n"
+    "                                     'slurm:C+K': the step's and K, of component C)\n"
     "       assay-agent --send DIR        send a folder to stdout; stdin says what is there "
     "already\n"
     "       assay-agent --sweep ROUND_ID [COMMAND]...  kill what a lost agent's round left behind\n"
     "       assay-agent --enter REQUEST   connect stdin and stdout with something beside a job\n"
+    "       assay-agent --visitors        in a container: run what other nodes of its round start\n"
     "       assay-agent --until COMMANDS  run commands, JSON lists, until one succeeds\n"
+    "       assay-agent --merge COMMANDS  run commands, JSON lists, at once as if they were one\n"
     "       assay-agent --version\n"
     "       ssh ...                       (under this name) ssh to another node of a round\n";
 
 // Programs of earlier versions that were copied to this node.
 constexpr assay::Nanoseconds kProgramsUnusedFor = std::chrono::hours(24 * 30);
 
-std::optional<int> node_number(std::string_view text) {
-  if (text == "slurm") {
-    const char* id = std::getenv("SLURM_NODEID");
-    text = id == nullptr ? "" : id;
+struct Place {
+  int node = 0;
+  std::string component{};  // of a heterogeneous job of Slurm
+};
+
+std::optional<Place> place_of(std::string_view text) {
+  if (!text.starts_with("slurm")) {
+    const auto node = assay::parse_number<int>(text, 0);
+    return node ? std::optional(Place{*node}) : std::nullopt;
   }
-  return assay::parse_number<int>(text, 0);
+  const char* id = std::getenv("SLURM_NODEID");
+  const auto own = assay::parse_number<int>(id == nullptr ? "" : id, 0);
+  if (!own) return std::nullopt;
+  text.remove_prefix(std::string_view("slurm").size());
+  if (text.empty()) return Place{*own};
+  // Nodes are counted from 0 in every component.
+  const auto plus = text.find('+');
+  if (!text.starts_with(':') || plus == std::string_view::npos) return std::nullopt;
+  const auto component = assay::parse_number<int>(text.substr(1, plus - 1), 0);
+  const auto first = assay::parse_number<int>(text.substr(plus + 1), 0);
+  if (!component || !first) return std::nullopt;
+  return Place{*first + *own, std::to_string(*component)};
 }
 
-int serve(int node) {
+int serve(const Place& place) {
   // What rounds before left here whose agents and guardians were killed.
   (void)assay::agent::sweep_cgroups(assay::agent::cgroup_place());
   asio::io_context loop(1);
-  assay::agent::Agent agent(loop, node, ::dup(STDIN_FILENO), ::dup(STDOUT_FILENO));
-  agent.start();
+  assay::agent::Agent agent(loop, place.node, ::dup(STDIN_FILENO), ::dup(STDOUT_FILENO));
+  agent.start(place.component);
   if (const auto folder = assay::program_folder(); !folder.empty()) {
     (void)assay::agent::prune_programs(folder, kProgramsUnusedFor);
     (void)assay::agent::prune_runs(folder, kProgramsUnusedFor);
@@ -80,6 +101,11 @@ int main(int argc, char** argv) {
     }
     if (command == "--until" && argc == 3)
       return assay::agent::run_until_one_succeeds(assay::parse_json(argv[2], "--until"));
+    if (command == "--merge" && argc == 3)
+      return assay::agent::merge_commands(
+          assay::parse_json(argv[2], "--merge").get<std::vector<std::vector<std::string>>>(),
+          STDIN_FILENO, STDOUT_FILENO);
+    if (command == "--visitors" && argc == 2) return assay::agent::host_visitors();
     if (command == "--enter" && argc == 3) return assay::entry::run_node_command(argv[2]);
     if (command == "--sweep" && argc >= 3) {
       const int by_name = assay::sweep_round(argv[2]);
@@ -94,8 +120,8 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (command == "--node" && argc == 3) {
-      if (const auto node = node_number(argv[2]))
-        return assay::agent::run_guarded([&] { return serve(*node); });
+      if (const auto place = place_of(argv[2]))
+        return assay::agent::run_guarded([&] { return serve(*place); });
     }
   } catch (const assay::Error& error) {
     fmt::print(stderr, "assay-agent: {}\n", error.what());

@@ -12,6 +12,7 @@
 
 #include "agent/device_idle.h"
 #include "agent/device_states.h"
+#include "agent/file_fetch.h"
 #include "agent/guardian.h"
 #include "agent/identity.h"
 #include "agent/node_files.h"
@@ -61,7 +62,8 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
       decoder_([this](int to, const Json& message) {
         if (to == node_ || to == kAllNodes) receive(message);
       }),
-      metrics_(loop, [this] { return metrics_page(); }) {
+      metrics_(loop, [this] { return metrics_page(); }),
+      offer_(loop) {
   signals_.add(SIGHUP);
   signals_.add(guardian_gone_signal());
   // A process that a rank leaves behind must not keep the controller's connection open.
@@ -71,8 +73,8 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
   raise_open_file_limit();
 }
 
-void Agent::start() {
-  const Hello hello = make_hello();
+void Agent::start(const std::string& component) {
+  const Hello hello = make_hello(component);
   host_ = hello.host;
   send(hello);
   wait_for_input();
@@ -179,6 +181,9 @@ void Agent::handle(Request request) {
                         },
                         [this](const FreePortRequest&) { send(FreePort{free_port()}); },
                         [](const ForgetRequest& forget) { forget_node_files(forget.directory); },
+                        [this](const OfferFileRequest& wanted) { send(offer_.offer(wanted)); },
+                        [this](FetchFileRequest& wanted) { fetch(std::move(wanted)); },
+                        [this](const WithdrawFileRequest& wanted) { withdraw(wanted.path); },
                         [this](const Relay& relay) { pass_on(relay); },
                         [this](const Ping& ping) { watch_controller(ping.silence); },
                         [this](const Bye&) { end_soon("the controller sent bye"); }},
@@ -204,6 +209,20 @@ void Agent::answer_later(std::function<Report()> work) {
       }
     });
   }).detach();
+}
+
+void Agent::fetch(FetchFileRequest request) {
+  answer_later([this, request = std::move(request)]() -> Report {
+    return fetch_file(request, [this](std::uint64_t have) {
+      asio::post(loop_, [this, have] { send(FetchProgress{have}); });
+    });
+  });
+}
+
+void Agent::withdraw(const std::filesystem::path& file) {
+  offer_.close();
+  std::error_code ignored;
+  if (file.extension() == ".part") std::filesystem::remove(file, ignored);
 }
 
 void Agent::watch_controller(Nanoseconds limit) {
@@ -288,6 +307,7 @@ void Agent::finish() {
   finished_ = true;
   signals_.cancel();
   metrics_.close();
+  offer_.close();
   if (!writing_) return close_output();
   // A controller that is stopped, not dead, would let the last messages wait forever.
   last_messages_.expires_after(kLastMessagesLimit);

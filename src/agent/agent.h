@@ -13,6 +13,7 @@
 #include <asio/steady_timer.hpp>
 
 #include "agent/connectivity.h"
+#include "agent/file_offer.h"
 #include "agent/metrics_server.h"
 #include "agent/protocol.h"
 #include "agent/round_supervisor.h"
@@ -28,8 +29,9 @@ class Agent {
   /// Takes over both descriptors. `node` is this agent's number in the cluster.
   Agent(asio::io_context& loop, int node, int input_fd, int output_fd);
 
-  /// Sends hello and serves until the input ends; the loop runs out of work then.
-  void start();
+  /// Sends hello and serves until the input ends; the loop runs out of work then. `component`: see
+  /// make_hello().
+  void start(const std::string& component = {});
 
   /// Whether a request is still being worked on, on a thread that nothing can end.
   [[nodiscard]] bool busy() const noexcept { return busy_; }
@@ -43,6 +45,8 @@ class Agent {
   void begin_round(RoundRequest request);
   void pass_on(const Relay& relay);
   void answer_later(std::function<Report()> work);
+  void fetch(FetchFileRequest request);
+  void withdraw(const std::filesystem::path& file);
   void offer_metrics(const std::string& endpoint);
   [[nodiscard]] std::string metrics_page() const;
   void listen(int port);
@@ -77,6 +81,7 @@ class Agent {
   MetricsServer metrics_;
   // What rounds run was hashed before: the thread of answer_later uses it, one at a time.
   std::shared_ptr<probe::FileHashes> hashes_ = std::make_shared<probe::FileHashes>();
+  FileOffer offer_;
   Listening listening_;  // for the other nodes' connections, while the cluster is checked
 };
 

@@ -63,6 +63,27 @@ std::string error_text(int error) {
   return std::generic_category().message(error);
 }
 
+/// A connection that is made, is being made ("timed out" until then), or cannot be.
+Connection begin_connection(const Peer& peer) {
+  const Address to = peer_address(peer);
+  if (to.length == 0) return {UniqueFd(), "'" + peer.address + "' is not an address"};
+  Connection out{
+      UniqueFd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), {}};
+  if (!out.socket) return {UniqueFd(), error_text(errno)};
+  if (::connect(out.socket.get(), to.get(), to.length) == 0) return out;
+  if (errno != EINPROGRESS) return {UniqueFd(), error_text(errno)};
+  out.problem = "timed out";
+  return out;
+}
+
+/// How a connection that was being made came out.
+std::string outcome(int socket) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length);
+  return error == 0 ? "" : error_text(error);
+}
+
 int try_to_listen(int family, int port, Listening& out) {
   UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd) return errno;
@@ -101,23 +122,11 @@ std::vector<Reached> connect_to(const std::vector<Peer>& peers, Nanoseconds limi
   std::vector<UniqueFd> sockets;
   std::vector<pollfd> waiting;
   for (const Peer& peer : peers) {
-    Reached result{peer.node, {}};
-    const Address to = peer_address(peer);
-    UniqueFd fd(to.length == 0 ? -1
-                               : ::socket(to.storage.ss_family,
-                                          SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    bool pending = false;
-    if (to.length == 0)
-      result.problem = "'" + peer.address + "' is not an address";
-    else if (!fd)
-      result.problem = error_text(errno);
-    else if (::connect(fd.get(), to.get(), to.length) != 0) {
-      pending = errno == EINPROGRESS;
-      result.problem = pending ? "timed out" : error_text(errno);
-    }
-    waiting.push_back({pending ? fd.get() : -1, POLLOUT, 0});
-    sockets.push_back(std::move(fd));
-    results.push_back(std::move(result));
+    Connection begun = begin_connection(peer);
+    const bool pending = begun.socket && !begun.problem.empty();
+    waiting.push_back({pending ? begun.socket.get() : -1, POLLOUT, 0});
+    sockets.push_back(std::move(begun.socket));
+    results.push_back({peer.node, std::move(begun.problem)});
   }
   const std::int64_t deadline = mono_now_ns() + limit.count();
   const auto open = [&] {
@@ -131,14 +140,26 @@ std::vector<Reached> connect_to(const std::vector<Peer>& peers, Nanoseconds limi
       break;
     for (std::size_t i = 0; i < waiting.size(); ++i) {
       if (waiting[i].fd < 0 || waiting[i].revents == 0) continue;
-      int error = 0;
-      socklen_t length = sizeof error;
-      ::getsockopt(waiting[i].fd, SOL_SOCKET, SO_ERROR, &error, &length);
-      results[i].problem = error == 0 ? "" : error_text(error);
+      results[i].problem = outcome(waiting[i].fd);
       waiting[i].fd = -1;
     }
   }
   return results;
+}
+
+Connection connect_one(const std::string& address, int port, Nanoseconds limit) {
+  Connection out = begin_connection({0, address, port});
+  if (out.problem.empty() || !out.socket) return out;
+  const std::int64_t deadline = mono_now_ns() + limit.count();
+  pollfd waiting{out.socket.get(), POLLOUT, 0};
+  for (std::int64_t left = 0; (left = deadline - mono_now_ns()) > 0;) {
+    const int ready = ::poll(&waiting, 1, static_cast<int>(left / 1'000'000) + 1);
+    if (ready < 0 && errno != EINTR) break;
+    if (ready <= 0) continue;
+    out.problem = outcome(out.socket.get());
+    break;
+  }
+  return out;
 }
 
 }  // namespace assay::agent

@@ -45,4 +45,12 @@ struct Reached {
 /// `peers`.
 [[nodiscard]] std::vector<Reached> connect_to(const std::vector<Peer>& peers, Nanoseconds limit);
 
+/// One connection, or why there is none, as in Reached.
+struct Connection {
+  UniqueFd socket;
+  std::string problem;
+};
+/// `address` is numeric. Blocks for `limit` at most.
+[[nodiscard]] Connection connect_one(const std::string& address, int port, Nanoseconds limit);
+
 }  // namespace assay::agent

@@ -54,7 +54,7 @@ std::string own_address() {
 
 }  // namespace
 
-Hello make_hello() {
+Hello make_hello(const std::string& component) {
   const std::string slurm_name = variable("SLURMD_NODENAME");
   Hello out;
   out.protocol = kProtocolVersion;
@@ -66,6 +66,8 @@ Hello make_hello() {
   out.address = printable(own_address());
   out.boot_id = printable(trim(read_file_or_empty("/proc/sys/kernel/random/boot_id")));
   out.job = printable(variable("SLURM_JOB_ID"));
+  // As Slurm itself writes it.
+  if (!out.job.empty() && !component.empty()) out.job += "+" + component;
   return out;
 }
 

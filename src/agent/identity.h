@@ -4,8 +4,9 @@
 
 namespace assay::agent {
 
-/// This agent's identity. `boot_id` is equal on one machine.
-[[nodiscard]] Hello make_hello();
+/// This agent's identity. `boot_id` is equal on one machine. `component` is that of a heterogeneous
+/// job of Slurm, or empty.
+[[nodiscard]] Hello make_hello(const std::string& component);
 
 /// A TCP port without a listener right now.
 [[nodiscard]] int free_port();

@@ -8,6 +8,7 @@
 #include "agent/node_answers.h"
 #include "agent/requests.h"
 #include "agent/round_reports.h"
+#include "agent/shared_file.h"
 #include "core/json_fields.h"
 
 namespace assay::agent {
@@ -26,7 +27,7 @@ struct Hello {
   std::string bindir;   ///< the folder of its program
   std::string address;  ///< under which other nodes reach it
   std::string boot_id;
-  std::string job;  ///< the scheduler's
+  std::string job;  ///< the scheduler's; "17+1" for a component of a heterogeneous one
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -66,15 +67,16 @@ struct Relay {
 };
 
 /// Agent → controller.
-using Report =
-    std::variant<Hello, RankStart, RankExit, StartFailed, LimitReached, Heartbeat, Output, Gap,
-                 Unkillable, RoundEnd, SystemReport, Checks, ClockReading, DataListings,
-                 ListeningOn, Connections, Executions, CachesDropped, FreePort, Relay, Refusal>;
+using Report = std::variant<Hello, RankStart, RankExit, StartFailed, LimitReached, Heartbeat,
+                            Output, Gap, Unkillable, RoundEnd, SystemReport, Checks, ClockReading,
+                            DataListings, ListeningOn, Connections, Executions, CachesDropped,
+                            FreePort, FileOffered, FileFetched, FetchProgress, Relay, Refusal>;
 
 /// Controller → agent.
 using Request = std::variant<RoundRequest, StopRequest, DescribeRequest, ProbeRequest, ClockRequest,
                              ListDataRequest, ListenRequest, ConnectRequest, IdentifyRequest,
-                             DropCachesRequest, FreePortRequest, ForgetRequest, Relay, Ping, Bye>;
+                             DropCachesRequest, FreePortRequest, ForgetRequest, OfferFileRequest,
+                             FetchFileRequest, WithdrawFileRequest, Relay, Ping, Bye>;
 
 /// Where the `ssh` of a round's node lies. Several nodes may be on one machine.
 [[nodiscard]] std::filesystem::path round_ssh_folder(const std::string& round_id, int node);

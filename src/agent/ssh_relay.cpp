@@ -1,7 +1,6 @@
 #include "agent/ssh_relay.h"
 
 #include <array>
-#include <cstdlib>
 #include <deque>
 
 #include <asio/buffer.hpp>
@@ -12,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/contained_visitors.h"
 #include "core/env_names.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/hex.h"
 #include "core/json.h"
 #include "core/parse_number.h"
 #include "core/process_tree.h"
@@ -30,28 +29,6 @@ using entry::FrameKind;
 namespace {
 
 constexpr std::size_t kMaxCallers = 1024;
-
-Relay relay_of(const std::string& round, int peer, std::uint64_t channel, bool back, FrameKind kind,
-               std::string_view content) {
-  return {round, peer, channel, back, std::string(1, static_cast<char>(kind)), to_hex(content)};
-}
-
-std::optional<std::string> from_hex(std::string_view text) {
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-  };
-  if (text.size() % 2 != 0) return std::nullopt;
-  std::string out;
-  out.reserve(text.size() / 2);
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    const int high = digit(text[i]);
-    const int low = digit(text[i + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    out += static_cast<char>(high * 16 + low);
-  }
-  return out;
-}
 
 /// Whether the process carries the round's mark, or stands beside it.
 bool is_of_round(pid_t pid, const std::string& round) {
@@ -70,14 +47,6 @@ bool may_call(int socket, const std::string& round) {
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
   if (peer.uid != ::geteuid()) return peer.uid == 0;
   return is_of_round(peer.pid, round);
-}
-
-// As who logged in has it: a static program cannot ask directory services.
-std::string login_shell() {
-  const char* own = std::getenv("SHELL");
-  const std::string shell = own == nullptr ? "" : own;
-  const bool usable = shell.ends_with("sh") && ::access(shell.c_str(), X_OK) == 0;
-  return usable ? shell : "/bin/sh";
 }
 
 }  // namespace
@@ -199,13 +168,17 @@ RoundSsh::RoundSsh(asio::io_context& loop, Setup setup, Send send)
   if (!ec) acceptor_.bind(Protocol::endpoint(path), ec);
   if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
   if (ec) throw Error(ErrorKind::environment, "cannot listen: " + ec.message(), path);
+  const auto answer = [this](const Relay& relay) { pass_on(relay); };
+  if (setup_.program.argv.empty())
+    visitors_ = std::make_unique<NodeVisitors>(loop, setup_.round, setup_.program, answer);
+  else
+    visitors_ = std::make_unique<ContainedVisitors>(loop, setup_.round, setup_.program, answer);
   accept();
 }
 
 RoundSsh::~RoundSsh() {
   // What still waits for them ends, and holds nothing of this object.
   for (const auto& [channel, caller] : callers_) caller->close();
-  for (const auto& [channel, program] : served_) program->close();
   asio::error_code ignored;
   acceptor_.close(ignored);
   std::error_code gone;
@@ -247,51 +220,12 @@ void RoundSsh::pass_on(Relay relay) {
   });
 }
 
-void RoundSsh::answer(const Relay& to, FrameKind kind, std::string_view content) {
-  pass_on(relay_of(setup_.round, to.peer, to.channel, /*back=*/true, kind, content));
-}
-
 void RoundSsh::receive(const Relay& relay) {
-  const auto content = from_hex(relay.data);
-  if (relay.id != setup_.round || relay.kind.size() != 1 || !content) return;
-  const auto kind = static_cast<FrameKind>(relay.kind.front());
-  if (relay.back) {
-    if (const auto caller = callers_.find(relay.channel); caller != callers_.end())
-      std::shared_ptr(caller->second)->say(kind, *content);
-    return;
-  }
-  if (kind == FrameKind::command) return serve(relay);
-  if (const auto program = served_.find({relay.peer, relay.channel}); program != served_.end())
-    program->second->take(kind, *content);
-}
-
-void RoundSsh::serve(const Relay& relay) {
-  try {
-    const auto command = fields_from_json<entry::RemoteCommand>(
-        parse_json(from_hex(relay.data).value_or(""), "command"), "command");
-    SpawnOptions options = setup_.program;
-    options.argv.push_back(login_shell());
-    if (!command.command.empty()) options.argv.insert(options.argv.end(), {"-c", command.command});
-    const auto program =
-        std::make_shared<ServedProgram>(loop_, std::move(options),
-                                        [this, to = relay, alive = std::weak_ptr<bool>(alive_)](
-                                            FrameKind kind, std::string_view content) {
-                                          if (!alive.expired()) answer(to, kind, content);
-                                        });
-    served_[{relay.peer, relay.channel}] = program;
-    ++started_;
-    program->listen();
-  } catch (const Error& error) {
-    answer(relay, FrameKind::failure, error.message());
-  }
-}
-
-void RoundSsh::children_changed() {
-  std::erase_if(served_, [](const auto& entry) { return entry.second->reap(); });
-}
-
-void RoundSsh::signal(int number) const {
-  for (const auto& [channel, program] : served_) program->signal(number);
+  if (!relay.back) return visitors_->receive(relay);
+  const auto content = content_of(relay);
+  if (relay.id != setup_.round || !content) return;
+  if (const auto caller = callers_.find(relay.channel); caller != callers_.end())
+    std::shared_ptr(caller->second)->say(static_cast<FrameKind>(relay.kind.front()), *content);
 }
 
 }  // namespace assay::agent

@@ -1,8 +1,6 @@
 #include "automl/worker_server.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <deque>
 #include <utility>
 #include <vector>
@@ -14,10 +12,10 @@
 #include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/token.h"
 
 namespace assay::automl {
 
@@ -34,24 +32,6 @@ constexpr std::size_t kMaxQueued = 16;        // messages that a worker has not 
 constexpr std::size_t kPiece = 256 << 10;     // of weights
 constexpr std::int64_t kBytesPerWeight = 64;  // in a file, at most: a large kernel_size counts
 constexpr std::int64_t kMinWeights = 16 << 20;
-
-std::string random_token() {
-  std::array<unsigned char, 32> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    throw system_error(ErrorKind::environment, "cannot make a token", "getrandom", errno);
-  std::string text;
-  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
-  return text;
-}
-
-// Takes as long for a token that is nearly right as for any other.
-bool same(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  return difference == 0;
-}
 
 }  // namespace
 
@@ -75,7 +55,7 @@ WorkerServer::WorkerServer(asio::io_context& loop, WeightsStore& weights, Hooks 
     : loop_(loop),
       weights_(weights),
       hooks_(std::move(hooks)),
-      token_(random_token()),
+      token_(make_token()),
       acceptor_(loop),
       retry_(loop) {}
 
@@ -216,7 +196,7 @@ void WorkerServer::greet(const Peer& peer, const Hello& hello) {
   if (peer->known) problem = "a second hello";
   if (hello.protocol != kProtocolVersion)
     problem = fmt::format("protocol {} is spoken here, not {}", kProtocolVersion, hello.protocol);
-  if (!same(hello.token, token_)) problem = "the token is wrong";
+  if (!same_token(hello.token, token_)) problem = "the token is wrong";
   if (!problem.empty()) {
     push(peer, encode(CoordinatorMessage(Refuse{problem})));
     if (peer->known) throw Error(ErrorKind::round_failed, problem);

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/env_names.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"

@@ -241,7 +241,7 @@ Change JobStore::apply(JobId id, const Event& event, WallTime now_ns) {
       .bind(2, dump_line(fields_to_json(life)))
       .run();
   Statement add = database_.prepare(kInsertEvent);
-  write_event(add, id, event, change, life.attempt, now_ns);
+  write_event(add, id, event, change, life.attempt, change.at_ns);
   if (is_final(change.to) && !is_final(change.from))
     for (const std::string& listener : listeners_)
       database_
@@ -262,7 +262,9 @@ Change JobStore::apply(JobId id, const Event& event, WallTime now_ns) {
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
     used.bind(1, id).bind(2, std::int64_t{life.attempt}).bind(3, job->team).bind(4, job->owner);
     used.bind(5, devices).bind(6, life.started_ns);
-    used.bind(7, std::max(now_ns, life.started_ns)).bind(8, job->submission.device_type).run();
+    used.bind(7, std::max(change.at_ns, life.started_ns))
+        .bind(8, job->submission.device_type)
+        .run();
   }
   transaction.commit();
   return change;

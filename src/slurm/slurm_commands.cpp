@@ -123,6 +123,11 @@ Allocation own_allocation(const std::string& id) {
   return {id, parse_allocation(call({"scontrol", "show", "job", "--details", id}).out, expand)};
 }
 
+std::optional<Job> accounted_job(const std::string& id) {
+  const CommandResult result = call(accounting_query(id));
+  return result.ok() ? parse_accounting(result.out) : std::nullopt;
+}
+
 std::string exit_code_of(const std::string& id) {
   const std::string out = call({"scontrol", "show", "job", "--oneliner", id}).out;
   constexpr std::string_view kKey = " ExitCode=";
@@ -134,9 +139,17 @@ std::string exit_code_of(const std::string& id) {
 
 std::vector<std::string> step_argv(const std::string& id, const std::string& host,
                                    const std::vector<std::string>& argv) {
-  std::vector<std::string> out{"srun",       "--jobid=" + id,      "--nodes=1",
-                               "--ntasks=1", "--nodelist=" + host, "--cpu-bind=none",
-                               "--mem=0",    "--overlap",          "--quiet"};
+  const auto plus = id.find('+');
+  std::vector<std::string> out{"srun",
+                               "--jobid=" + id.substr(0, plus),
+                               "--nodes=1",
+                               "--ntasks=1",
+                               "--nodelist=" + host,
+                               "--mem=0",
+                               "--cpu-bind=none",
+                               "--overlap",
+                               "--quiet"};
+  if (plus != std::string::npos) out.push_back("--het-group=" + id.substr(plus + 1));
   out.insert(out.end(), argv.begin(), argv.end());
   return out;
 }

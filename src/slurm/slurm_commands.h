@@ -49,10 +49,15 @@ void undrain(const std::string& node);
 /// Of the job that this process is in. Nothing is thrown: what cannot be learned is left out.
 [[nodiscard]] Allocation own_allocation(const std::string& id);
 
+/// A job that slurmctld has forgotten, by Slurm's accounting; nothing where there is none, or it
+/// does not know the job either.
+[[nodiscard]] std::optional<Job> accounted_job(const std::string& id);
+
 /// "97", the exit code of a job's script that has ended; empty: not known.
 [[nodiscard]] std::string exit_code_of(const std::string& id);
 
-/// Pure: a further step on one node of a job, beside what runs there.
+/// Pure: a further step on one node of a job, beside what runs there. `id` may name a component of
+/// a heterogeneous job, "17+1".
 [[nodiscard]] std::vector<std::string> step_argv(const std::string& id, const std::string& host,
                                                  const std::vector<std::string>& argv);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "e2e/ssh_hosts.h"
 #include "needs.h"
@@ -105,6 +106,12 @@ std::vector<std::string> NetNamespaces::prefix(int host) const {
   return {"ip", "netns", "exec", name(host)};
 }
 
+std::uint64_t NetNamespaces::sent_by_controller() const {
+  const std::string text =
+      read_file_or_empty("/sys/class/net/" + bridge(number_) + "/statistics/tx_bytes");
+  return parse_number<std::uint64_t>(trim(text)).value_or(0);
+}
+
 void NetNamespaces::cut(int host) {
   EXPECT_TRUE(ip({"link", "set", interface(host), "nomaster"}));
 }
@@ -128,7 +135,7 @@ void NetNamespaces::allow(int from, int to) {
   (void)ip({"-n", name(from), "route", "del", "unreachable", address(to)});
 }
 
-NamespaceHosts::NamespaceHosts(const fs::path& folder, int hosts, Home home)
+NamespaceHosts::NamespaceHosts(const fs::path& folder, int hosts, Home home, Sys sys)
     : folder_(folder / "hosts"), net_(hosts), missing_(missing_for_ssh()) {
   if (missing_.empty()) missing_ = net_.missing();
   if (!missing_.empty()) return;
@@ -154,6 +161,8 @@ NamespaceHosts::NamespaceHosts(const fs::path& folder, int hosts, Home home)
     fs::create_directories(own_of(number));
     // `ip netns exec` gives mounts of their own, too.
     std::vector<std::string> prefix = net_.prefix(number);
+    if (sys == Sys::machine)
+      prefix = {"nsenter", "--net=/run/netns/" + net_.name(number), "unshare", "--mount"};
     for (const std::string& word :
          {std::string("/bin/sh"), std::string("-c"), mounts + "shift && exec \"$@\"",
           own_of(number).string(), own().string()})

@@ -37,6 +37,8 @@ class NetNamespaces {
   void drop(int from, int to);
   /// As a firewall that refuses what `from` sends to `to`: `from` is told at once.
   void refuse(int from, int to);
+  /// Bytes that this process's side has sent to all hosts, on the wire.
+  [[nodiscard]] std::uint64_t sent_by_controller() const;
   /// Takes back drop() and refuse().
   void allow(int from, int to);
 
@@ -57,8 +59,13 @@ class NamespaceHosts {
     machine,  ///< those of this machine
     shared,   ///< /home is home() on all of them, root's is /home/root, and /usr/local/bin is bin()
   };
+  /// Whose /sys they see.
+  enum class Sys {
+    own,      ///< with the interfaces of their own, and without control groups
+    machine,  ///< this machine's, as runtimes of containers need it
+  };
   /// Files go to `folder`.
-  NamespaceHosts(const fs::path& folder, int hosts, Home home = Home::machine);
+  NamespaceHosts(const fs::path& folder, int hosts, Home home = Home::machine, Sys sys = Sys::own);
   ~NamespaceHosts();
   NamespaceHosts(const NamespaceHosts&) = delete;
   NamespaceHosts& operator=(const NamespaceHosts&) = delete;

@@ -35,6 +35,8 @@ std::string configuration(const fs::path& folder, int nodes, int processors, int
          // PMIx makes folders there that are named by the step: each node needs its own.
          "/tmp-%n\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
          "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nMpiDefault=none\n"
+         // Only this scheduler starts heterogeneous jobs, every half minute by itself.
+         "SchedulerType=sched/backfill\nSchedulerParameters=bf_interval=1\n"
          "ReturnToService=2\nSlurmdTimeout=10\nSlurmctldTimeout=10\nKillWait=2\n"
          "MailProg=/bin/true\nJobAcctGatherType=jobacct_gather/none\nNodeName=n[1-" +
          std::to_string(nodes) + "] NodeHostname=" + host_name() + " NodeAddr=127.0.0.1 Port=[" +

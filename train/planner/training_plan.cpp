@@ -138,6 +138,12 @@ MemoryPlan memory_of(const TrainingWork& work, const Mesh& mesh, Keep keep) noex
   MemoryPlan memory;
   memory.optimizer = of_parameters(bytes.optimizer, 1);
   memory.gradients = of_parameters(bytes.gradient, 2);
+  // Gradients that nobody adds to are kept as they are multiplied: not the embedding's, nor those
+  // of experts, nor of what comes after them in memory.
+  if (work.numbers == Numbers::mixed && mesh.devices() == 1 && work.micro_batches(mesh) == 1 &&
+      work.model.experts == 0)
+    memory.gradients -= static_cast<double>(bytes.gradient - bytes.activation) *
+                        (local.common - static_cast<double>(work.model.embedding_parameters()));
   memory.weights = of_parameters(bytes.weight, 3);
   // 1F1B: the first stage begins as many micro-batches as there are stages before the first
   // backward.

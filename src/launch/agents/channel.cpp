@@ -76,7 +76,7 @@ void Channel::on_noise(std::string_view line) {
 void Channel::begin_upload(std::uint64_t from) {
   upload_.reset(::open(command_.bundle.c_str(), O_RDONLY | O_CLOEXEC));
   const off_t size = ::lseek(upload_.get(), 0, SEEK_END);
-  sent_ = {from, size > 0 ? static_cast<std::uint64_t>(size) : 0};
+  sent_ = {from, size > 0 ? static_cast<std::uint64_t>(size) : 0, from};
   ::lseek(upload_.get(), static_cast<off_t>(from), SEEK_SET);
   upload_next();
 }

@@ -49,10 +49,12 @@ class Channel : public std::enable_shared_from_this<Channel> {
   /// No handler is called any more.
   void silence();
   [[nodiscard]] bool is_open() const noexcept { return !closed_; }
-  /// Of the bundle that is being sent: bytes that went out, and all of them; both 0 before.
+  /// Of the bundle that is being sent: how far it is there, all of it, and how much was there
+  /// before; all 0 as long as nobody asked for it.
   struct Upload {
     std::uint64_t sent = 0;
     std::uint64_t size = 0;
+    std::uint64_t from = 0;
   };
   [[nodiscard]] const Upload& upload() const noexcept { return sent_; }
   [[nodiscard]] const ChannelCommand& command() const noexcept { return command_; }

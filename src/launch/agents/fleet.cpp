@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
@@ -89,6 +90,7 @@ asio::awaitable<std::map<int, std::string>> Fleet::try_connect(int nodes) {
   const Nanoseconds limit = launcher_.start_limit();
   co_await wait_for_hellos(nodes, limit);
   retries_.clear();
+  if (!abandoned_) co_await share_programs(nodes);
   while (abandoned_ && !channels_.empty()) close_channel(channels_.begin()->first);
   co_await closed();
   if (abandoned_)
@@ -216,6 +218,32 @@ asio::awaitable<void> Fleet::wait_for_hellos(int nodes, Nanoseconds limit) {
   }
 }
 
+asio::awaitable<void> Fleet::share_programs(int nodes) {
+  std::map<int, Launcher::MissingPrograms> missing;
+  for (int node = 0; node < nodes; ++node)
+    if (present(node) && !equipped_.contains(node))
+      if (auto lacks = launcher_.missing_programs(host(node), node, identity(node)))
+        missing.emplace(node, std::move(*lacks));
+  if (missing.empty()) co_return;
+  std::set<int> reached;
+  for (const auto& [node, lacks] : missing) reached.insert(node);
+  ProgramSharing sharing(loop_, *this, std::move(missing), on_waiting_);
+  Listener previous = std::exchange(
+      listener_, Listener{
+                     [&](int node, const agent::Report& report) { sharing.report(node, report); },
+                     [&](int node, const std::string& reason) { sharing.lost(node, reason); },
+                 });
+  const std::map<int, std::string> problems = co_await sharing.run(abandoned_);
+  listener_ = std::move(previous);
+  for (const auto& [node, why] : problems) {
+    reached.erase(node);
+    failures_[node] = why;
+    close_channel(node);
+  }
+  equipped_.insert(reached.begin(), reached.end());
+  if (on_shared_) on_shared_(sharing.record());
+}
+
 asio::awaitable<std::map<int, agent::Report>> Fleet::ask_reports(
     std::map<int, agent::Request> requests, IsAnswer is_answer, Nanoseconds limit) {
   std::map<int, agent::Report> answers;
@@ -329,6 +357,7 @@ void Fleet::on_message(int node, const Json& message) {
   }
   if (const auto* hello = std::get_if<agent::Hello>(&report)) {
     present_.insert(node);
+    equipped_.erase(node);
     identities_[node] = *hello;
     if (launcher_.traits().chooses_hosts && !hello->host.empty())
       hosts_.at(static_cast<std::size_t>(node)) = hello->host;

@@ -14,6 +14,7 @@
 
 #include "launch/agents/channel.h"
 #include "launch/agents/launcher.h"
+#include "launch/agents/program_sharing.h"
 
 namespace assay::launch {
 
@@ -96,6 +97,8 @@ class Fleet {
   void abandon();
   /// Called while connect() waits, with what it waits for.
   void on_waiting(std::function<void(const std::string&)> call) { on_waiting_ = std::move(call); }
+  /// Called when programs were brought to hosts whose agents ran already.
+  void on_shared(std::function<void(const SharingRecord&)> call) { on_shared_ = std::move(call); }
   void listen(Listener listener) { listener_ = std::move(listener); }
   void send(int node, const agent::Request& request);
   /// Gives up on a node: its channel is killed. No `lost` call follows.
@@ -121,6 +124,7 @@ class Fleet {
   void on_closed(const std::vector<int>& nodes, const std::string& reason);
   void give_reason(const std::vector<int>& nodes, const std::string& reason);
   asio::awaitable<void> wait_for_hellos(int nodes, Nanoseconds limit);
+  asio::awaitable<void> share_programs(int nodes);
   /// "programs for 3 hosts: 41 %"; empty: none are being sent.
   [[nodiscard]] std::string uploads() const;
   void check_protocols() const;
@@ -139,9 +143,11 @@ class Fleet {
   std::set<int> present_;                             // nodes whose agent came
   std::map<int, std::string> failures_;
   std::map<int, agent::Hello> identities_;
+  std::set<int> equipped_;  // hosts that got their programs after their agent
   std::set<int> dropped_;
   std::string waiting_for_;
   std::function<void(const std::string&)> on_waiting_;
+  std::function<void(const SharingRecord&)> on_shared_;
   int closing_ = 0;        // channels whose commands still have to go
   int in_background_ = 0;  // sweeps, and questions about how a channel ended
   bool abandoned_ = false;

@@ -11,6 +11,7 @@
 #include <asio/awaitable.hpp>
 
 #include "agent/messages.h"
+#include "launch/agents/bundle.h"
 #include "plan/plan.h"
 #include "store/run_dir.h"
 
@@ -29,6 +30,9 @@ struct ChannelCommand {
 
 /// The line that a host without the programs prints before it can start its agent.
 inline constexpr std::string_view kSendBundle = "ASSAY-SEND-BUNDLE";
+
+/// The type of the message that says that a ChannelCommand which installs programs has done so.
+inline constexpr std::string_view kInstalled = "installed";
 
 /// Where a node's evidence of one round lies.
 struct NodePlace {
@@ -90,6 +94,20 @@ class Launcher {
     return do_programs_dir(hello);
   }
 
+  /// Programs that come to a host when its agent runs already, and what brings them there.
+  struct MissingPrograms {
+    Bundle bundle;
+    std::filesystem::path part;  ///< where the packed programs lie on the host until all have them
+    /// Gets what is not there of them over the host's own connection, puts them in place, and says
+    /// so with a message kInstalled.
+    ChannelCommand install;
+  };
+  /// Pure: what the host of an agent that said `hello` as `node` lacks; nothing: it has all.
+  [[nodiscard]] std::optional<MissingPrograms> missing_programs(const std::string& host, int node,
+                                                                const agent::Hello& hello) const {
+    return do_missing_programs(host, node, hello);
+  }
+
   /// Why the agents are not there yet, for people ("job 17 pending: Resources"); empty: not known.
   /// May ask the scheduler; bounded.
   [[nodiscard]] asio::awaitable<std::string> waiting_for() const { return do_waiting_for(); }
@@ -123,6 +141,10 @@ class Launcher {
       const std::vector<std::string>& args) const = 0;
   [[nodiscard]] virtual std::filesystem::path do_programs_dir(const agent::Hello& hello) const {
     return hello.bindir;
+  }
+  [[nodiscard]] virtual std::optional<MissingPrograms> do_missing_programs(
+      const std::string& /*host*/, int /*node*/, const agent::Hello& /*hello*/) const {
+    return std::nullopt;
   }
   [[nodiscard]] virtual asio::awaitable<std::string> do_waiting_for() const { co_return ""; }
   [[nodiscard]] virtual asio::awaitable<std::string> do_explain_end(agent::Hello /*hello*/) const {

@@ -11,17 +11,51 @@ namespace assay::plan {
 
 struct CasePlan;
 
+/// What salloc and sbatch are asked for by options of the same name; empty: not given.
+struct SlurmRequest {
+  std::string partition, account, qos, reservation, constraint, nodelist, exclude, gres, time;
+
+  bool operator==(const SlurmRequest&) const = default;
+  /// Calls `f(name, text)` for every one of them.
+  template <class Self, class F>
+  static void each_plain(Self& self, F&& f) {
+    f("partition", self.partition);
+    f("account", self.account);
+    f("qos", self.qos);
+    f("reservation", self.reservation);
+    f("constraint", self.constraint);
+    f("nodelist", self.nodelist);
+    f("exclude", self.exclude);
+    f("gres", self.gres);
+    f("time", self.time);
+  }
+};
+
+/// One of a heterogeneous job: so many nodes of one kind.
+struct SlurmComponent : SlurmRequest {
+  int nodes = 1;
+  std::vector<std::string> extra{};
+
+  bool operator==(const SlurmComponent&) const = default;
+  static void fields(auto& self, auto&& field) {
+    field("nodes", self.nodes);
+    each_plain(self, [&](const char* key, auto& text) { field.optional(key, text); });
+    field.optional("extra", self.extra);
+  }
+};
+
 /// `cluster.slurm` of a suite. Every argument that reaches Slurm's command lines has been checked.
-struct SlurmOptions {
+struct SlurmOptions : SlurmRequest {
   static constexpr const char* kName = "slurm";
   static constexpr const char* kDescription =
       "nodes that Slurm allocates, or has allocated; one srun carries all agents";
 
-  /// Options of salloc and sbatch of the same name; empty: not given.
-  std::string partition, account, qos, reservation, constraint, nodelist, exclude, gres, time;
   bool exclusive = true;           ///< a benchmark that shares its nodes measures its neighbors
   bool shared = true;              ///< the nodes see the run directory and the programs
   std::vector<std::string> extra;  ///< further arguments for salloc and sbatch
+  /// Of a heterogeneous job, whose nodes are the run's in this order; what one does not say is as
+  /// above. Empty: an ordinary job.
+  std::vector<SlurmComponent> components{};
   /// What connects ranks that srun itself starts: "pmix", "pmi2" …; empty: agents start them.
   std::string mpi;
   std::vector<std::string> step;  ///< further arguments for the srun that starts ranks
@@ -38,24 +72,12 @@ struct SlurmOptions {
   void adapt(const config::Node& node, CasePlan& plan) const;
   bool operator==(const SlurmOptions&) const = default;
 
-  /// Calls `f(name, text)` for every option that salloc and sbatch have under the same name.
-  template <class Self, class F>
-  static void each_plain(Self& self, F&& f) {
-    f("partition", self.partition);
-    f("account", self.account);
-    f("qos", self.qos);
-    f("reservation", self.reservation);
-    f("constraint", self.constraint);
-    f("nodelist", self.nodelist);
-    f("exclude", self.exclude);
-    f("gres", self.gres);
-    f("time", self.time);
-  }
   static void fields(auto& self, auto&& field) {
     each_plain(self, [&](const char* key, auto& text) { field.optional(key, text); });
     field.optional("exclusive", self.exclusive);
     field.optional("shared", self.shared);
     field.optional("extra", self.extra);
+    field.optional("components", self.components);
     field.optional("mpi", self.mpi);
     field.optional("step", self.step);
     field.optional("wait_ns", self.wait);

@@ -61,6 +61,7 @@ const std::vector<std::string>& SshOptions::keys() {
                                             "user_control",
                                             "connect_timeout",
                                             "cache",
+                                            "bundles",
                                             "options"};
   return all;
 }
@@ -84,6 +85,7 @@ SshOptions SshOptions::read(const Node& node) {
     if (!out.cache.starts_with('/') && !out.cache.starts_with("~/"))
       cache->fail("the cache must be an absolute path, or begin with ~/, got " + cache->describe());
   }
+  out.bundles = *parse_enum<SshBundles>(map.choice("bundles", {"auto", "tree", "direct"}));
   return out;
 }
 

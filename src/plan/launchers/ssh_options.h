@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <string>
 #include <vector>
 
 #include "config/mapping.h"
+#include "core/enum_names.h"
 #include "plan/launchers/launcher_traits.h"
 
 namespace assay::plan {
@@ -29,6 +31,19 @@ struct SshAccess {
   }
 };
 
+/// How large programs come to many hosts.
+enum class SshBundles {
+  automatic,  ///< as a tree where that is worth it and the hosts' ranks talk to each other anyway
+  tree,       ///< hosts that have them pass them on, at a port that their agents open for it
+  direct,     ///< the controller sends them to each host
+};
+
+constexpr auto enum_names(SshBundles) {
+  using enum SshBundles;
+  return std::to_array<EnumName<SshBundles>>(
+      {{automatic, "auto"}, {tree, "tree"}, {direct, "direct"}});
+}
+
 /// `cluster.ssh` of a suite. Every argument that reaches ssh's command line has been checked.
 struct SshOptions : SshAccess {
   static constexpr const char* kName = "ssh";
@@ -42,6 +57,8 @@ struct SshOptions : SshAccess {
   int connect_timeout_s = 10;
   std::vector<std::string> options{};    ///< further ones, "Name=value"; those of Assay win
   std::string cache = "~/.cache/assay";  ///< on the node; {host} is the host's name
+
+  SshBundles bundles = SshBundles::automatic;
 
   [[nodiscard]] static const std::vector<std::string>& keys();
   [[nodiscard]] static SshOptions read(const config::Node& node);
@@ -59,6 +76,7 @@ struct SshOptions : SshAccess {
     field.optional("connect_timeout_s", self.connect_timeout_s);
     field.optional("options", self.options);
     field.optional("cache", self.cache);
+    field.optional("bundles", self.bundles);
   }
 };
 

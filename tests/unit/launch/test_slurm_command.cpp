@@ -1,13 +1,19 @@
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include "core/json.h"
 #include "launch/agents/slurm/slurm_batch.h"
 #include "launch/agents/slurm/slurm_command.h"
+#include "launch/agents/slurm/slurm_end.h"
 
 namespace assay::launch {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
@@ -59,6 +65,105 @@ TEST(SlurmCommand, SharedNodesAreOnRequest) {
   SlurmJob shared = job();
   shared.options.exclusive = false;
   EXPECT_THAT(slurm_argv(shared), Not(Contains("--exclusive")));
+}
+
+SlurmJob heterogeneous() {
+  SlurmJob mixed = job();
+  mixed.nodes = 3;
+  plan::SlurmComponent first;
+  first.partition = "cpu";
+  plan::SlurmComponent second;
+  second.nodes = 2;
+  second.extra = {"--mem=1G"};
+  mixed.options.components = {first, second};
+  mixed.components = {1, 2};
+  return mixed;
+}
+
+TEST(SlurmCommand, AHeterogeneousJobHasAnSrunForEachComponent) {
+  const auto argv = slurm_argv(heterogeneous());
+  EXPECT_EQ(argv[0], "salloc");
+  const auto colon = std::ranges::find(argv, ":");
+  ASSERT_NE(colon, argv.end());
+  const std::vector<std::string> first(argv.begin(), colon);
+  const std::vector<std::string> second(colon, argv.end());
+  EXPECT_THAT(first, IsSupersetOf({"--nodes=1-1", "--partition=cpu", "--gres=gpu:8"}));
+  EXPECT_THAT(second, IsSupersetOf({"--nodes=2-2", "--partition=gpu", "--mem=1G",
+                                    "/opt/assay-agent", "--merge"}));
+  const Json commands = parse_json(argv.back(), "--merge");
+  ASSERT_EQ(commands.size(), 2u);
+  EXPECT_THAT(commands[0].get<std::vector<std::string>>(),
+              IsSupersetOf({"srun", "--het-group=0", "--ntasks=1", "slurm:0+0"}));
+  EXPECT_THAT(commands[1].get<std::vector<std::string>>(),
+              IsSupersetOf({"srun", "--het-group=1", "--ntasks=2", "slurm:1+1"}));
+}
+
+TEST(SlurmCommand, OnlyTheComponentsThatCasesNeedAreStarted) {
+  SlurmJob mixed = heterogeneous();
+  mixed.allocation = "17";
+  mixed.nodes = 2;
+  const auto argv = slurm_argv(mixed);
+  EXPECT_EQ(argv[0], "/opt/assay-agent");
+  const Json commands = parse_json(argv.back(), "--merge");
+  ASSERT_EQ(commands.size(), 2u);
+  EXPECT_THAT(commands[1].get<std::vector<std::string>>(),
+              IsSupersetOf({"--jobid=17", "--het-group=1", "--nodes=1", "--ntasks=1"}));
+  mixed.nodes = 1;
+  EXPECT_EQ(parse_json(slurm_argv(mixed).back(), "--merge").size(), 1u);
+}
+
+slurm::Job job_in(const std::string& state, const std::string& id = "17") {
+  slurm::Job job;
+  job.id = id;
+  job.state = state;
+  return job;
+}
+
+TEST(WordOnEnd, SqueueThatDidNotGetToAnswerIsAskedAgain) {
+  CommandResult killed;
+  killed.status.signal = SIGTERM;  // with the job that it was to tell of
+  EXPECT_FALSE(squeue_answer(killed));
+  CommandResult unreachable;
+  unreachable.status.code = 1;
+  unreachable.err = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)";
+  EXPECT_FALSE(squeue_answer(unreachable));
+  CommandResult late;
+  late.status.code = 0;
+  late.timed_out = true;
+  EXPECT_FALSE(squeue_answer(late));
+  EXPECT_TRUE(word_on_end(std::nullopt, "17", std::chrono::seconds(5)).ask_again);
+
+  CommandResult forgotten;
+  forgotten.status.code = 1;
+  forgotten.err = "slurm_load_jobs error: Invalid job id specified";
+  ASSERT_TRUE(squeue_answer(forgotten));
+  EXPECT_FALSE(word_on_end(squeue_answer(forgotten), "17", {}).ask_again);
+}
+
+TEST(WordOnEnd, SignalsMayBeThereBeforeSqueueShowsWhy) {
+  const std::vector<slurm::Job> running{job_in("RUNNING")};
+  EXPECT_TRUE(word_on_end(running, "17", {}).ask_again);
+  const EndWord settled = word_on_end(running, "17", kStillRunning);
+  EXPECT_FALSE(settled.ask_again) << "the rank was killed by something else";
+  EXPECT_EQ(settled.words, "");
+}
+
+TEST(WordOnEnd, AJobThatEndsIsWaitedForUnlessThisControllerRunsInIt) {
+  const std::vector<slurm::Job> completing{job_in("COMPLETING")};
+  EXPECT_TRUE(word_on_end(completing, "", std::chrono::seconds(5)).ask_again);
+  const EndWord own = word_on_end(completing, "17", {});
+  EXPECT_FALSE(own.ask_again);
+  EXPECT_THAT(own.words, HasSubstr("Slurm ends job 17"));
+}
+
+TEST(WordOnEnd, AJobThatHasEndedSaysWhy) {
+  const auto words = [](const char* state) {
+    return word_on_end(std::vector<slurm::Job>{job_in(state)}, "", {}).words;
+  };
+  EXPECT_THAT(words("CANCELLED"), HasSubstr("cancelled from outside"));
+  EXPECT_THAT(words("PREEMPTED"), HasSubstr("pre-empted"));
+  EXPECT_THAT(words("TIMEOUT"), HasSubstr("raise slurm.time"));
+  EXPECT_EQ(words("COMPLETED"), "");
 }
 
 }  // namespace

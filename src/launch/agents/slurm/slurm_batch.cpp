@@ -37,10 +37,11 @@ std::vector<std::string> sbatch_argv(const plan::Plan& plan,
   job.options = std::get<plan::SlurmOptions>(plan.cluster.options);
   std::vector<std::string> argv{"sbatch", "--parsable", "--open-mode=append",
                                 "--output=" + log.string()};
-  for (std::string& word : allocation_options(job)) argv.push_back(std::move(word));
   // A job that Slurm starts again resumes the run.
   argv.emplace_back(plan.cluster.retries > 0 ? "--requeue" : "--no-requeue");
   argv.push_back("--wrap=exec " + shell_join(command));
+  // Last: what follows a ":" is of another component.
+  for (std::string& word : allocation_options(job)) argv.push_back(std::move(word));
   return argv;
 }
 

@@ -1,31 +1,60 @@
 #include "launch/agents/slurm/slurm_command.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/error.h"
+#include "core/json.h"
+#include "core/parse_number.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 
 namespace assay::launch {
 
-std::vector<std::string> allocation_options(const SlurmJob& job) {
-  std::vector<std::string> argv{"--job-name=" + job.name,
-                                fmt::format("--nodes={}-{}", job.nodes, job.nodes),
+namespace {
+
+// What a component does not say for itself is as for the whole job.
+std::vector<std::string> component_options(const SlurmJob& job, plan::SlurmComponent own) {
+  std::vector<std::string> argv{"--job-name=" + job.name, fmt::format("--nodes={0}-{0}", own.nodes),
                                 "--ntasks-per-node=1"};
-  plan::SlurmOptions::each_plain(job.options, [&](const char* name, const std::string& value) {
-    if (!value.empty()) argv.push_back(fmt::format("--{}={}", name, value));
+  std::map<std::string, std::string> common;
+  plan::SlurmRequest::each_plain(
+      job.options, [&](const char* name, const std::string& value) { common[name] = value; });
+  plan::SlurmRequest::each_plain(own, [&](const char* name, const std::string& value) {
+    const std::string& wanted = value.empty() ? common[name] : value;
+    if (!wanted.empty()) argv.push_back(fmt::format("--{}={}", name, wanted));
   });
   if (job.options.exclusive) argv.emplace_back("--exclusive");
   argv.insert(argv.end(), job.options.extra.begin(), job.options.extra.end());
+  argv.insert(argv.end(), own.extra.begin(), own.extra.end());
+  return argv;
+}
+
+}  // namespace
+
+std::vector<std::string> allocation_options(const SlurmJob& job) {
+  if (job.options.components.empty()) {
+    plan::SlurmComponent all;
+    all.nodes = job.nodes;
+    return component_options(job, all);
+  }
+  std::vector<std::string> argv;
+  for (const plan::SlurmComponent& component : job.options.components) {
+    if (!argv.empty()) argv.emplace_back(":");
+    for (std::string& word : component_options(job, component)) argv.push_back(std::move(word));
+  }
   return argv;
 }
 
 namespace {
 
-std::vector<std::string> step(const SlurmJob& job) {
-  return {"srun", fmt::format("--nodes={}", job.nodes), fmt::format("--ntasks={}", job.nodes),
+std::vector<std::string> step(const SlurmJob& job, int nodes) {
+  return {"srun", fmt::format("--nodes={}", nodes), fmt::format("--ntasks={}", nodes),
           "--ntasks-per-node=1", "--distribution=block", "--cpu-bind=none", "--mem=0", "--overlap",
           // The loss of a node or an agent is the controller's business, not the end of the others.
           "--kill-on-bad-exit=0", "--no-kill", "--wait=0", "--job-name=" + job.name};
@@ -45,12 +74,35 @@ std::string unpack_and_start(const SlurmJob& job, const std::string& tar) {
 
 }  // namespace
 
+namespace {
+
+std::vector<std::string> merged_steps(const SlurmJob& job) {
+  Json commands = Json::array();
+  int first = 0;
+  for (std::size_t i = 0; i < job.components.size() && first < job.nodes; ++i) {
+    const int nodes = std::min(job.components[i], job.nodes - first);
+    std::vector<std::string> srun = step(job, nodes);
+    srun.insert(srun.begin() + 1, fmt::format("--het-group={}", i));
+    if (!job.allocation.empty()) srun.insert(srun.begin() + 1, "--jobid=" + job.allocation);
+    srun.insert(srun.end(), {job.agent, "--node", fmt::format("slurm:{}+{}", i, first)});
+    commands.push_back(srun);
+    first += nodes;
+  }
+  return {job.agent, "--merge", dump_line(commands)};
+}
+
+}  // namespace
+
 std::vector<std::string> slurm_argv(const SlurmJob& job) {
-  std::vector<std::string> srun = step(job);
-  if (!job.allocation.empty()) srun.insert(srun.begin() + 1, "--jobid=" + job.allocation);
-  if (!job.broadcast()) {
-    srun.insert(srun.end(), {job.agent, "--node", "slurm"});
+  std::vector<std::string> srun;
+  if (!job.components.empty()) {
+    srun = merged_steps(job);
   } else {
+    srun = step(job, job.nodes);
+    if (!job.allocation.empty()) srun.insert(srun.begin() + 1, "--jobid=" + job.allocation);
+    if (!job.broadcast()) srun.insert(srun.end(), {job.agent, "--node", "slurm"});
+  }
+  if (job.broadcast()) {
     const std::string tar = "/tmp/assay-" + job.bundle.sha256.substr(0, 16) + "-$SLURM_JOB_ID.tar";
     const std::string start = "exec /bin/sh -c " + shell_quote(unpack_and_start(job, tar));
     // sbcast has to run within the allocation; the shell then becomes srun.
@@ -65,6 +117,25 @@ std::vector<std::string> slurm_argv(const SlurmJob& job) {
   for (std::string& word : allocation_options(job)) argv.push_back(std::move(word));
   argv.insert(argv.end(), srun.begin(), srun.end());
   return argv;
+}
+
+std::vector<int> own_components() {
+  const auto number = [](const std::string& name) {
+    const char* text = std::getenv(name.c_str());
+    return text == nullptr ? std::nullopt : parse_number<int>(text, 1);
+  };
+  const auto size = number("SLURM_HET_SIZE");
+  std::vector<int> out;
+  for (int i = 0; size && i < *size; ++i) {
+    const std::string name = fmt::format("SLURM_JOB_NUM_NODES_HET_GROUP_{}", i);
+    const auto nodes = number(name);
+    if (!nodes)
+      throw Error(ErrorKind::environment,
+                  fmt::format("SLURM_HET_SIZE is {}, but {} is no number of nodes", *size, name),
+                  {}, "run assay within the allocation itself, with its environment");
+    out.push_back(*nodes);
+  }
+  return out.size() > 1 ? out : std::vector<int>{};
 }
 
 std::vector<std::string> squeue_argv(std::vector<std::string> which) {

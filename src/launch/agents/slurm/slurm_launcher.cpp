@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
@@ -16,6 +17,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "launch/agents/launch_command.h"
+#include "launch/agents/slurm/slurm_end.h"
 #include "slurm/slurm_commands.h"
 
 namespace assay::launch {
@@ -29,17 +31,17 @@ constexpr Nanoseconds kExplainLimit = std::chrono::seconds(8);
 constexpr auto kBetweenTries = std::chrono::milliseconds(250);
 constexpr Nanoseconds kSqueueLimit = std::chrono::seconds(3);
 
-/// The jobs that squeue's option `which` selects; none when it does not answer in time.
-asio::awaitable<std::vector<slurm::Job>> ask_squeue_async(std::string which) {
+/// The jobs that squeue's option `which` selects; nothing when it does not answer.
+asio::awaitable<std::optional<std::vector<slurm::Job>>> ask_squeue_async(std::string which) {
   // Made here: GCC 12 cannot have a list of initializers in an awaited expression.
   SpawnOptions options = command_options(squeue_argv({which}), "squeue");
   RunLimits limits;
   limits.total = kSqueueLimit;
   try {
     const CommandResult answer = co_await run_async(std::move(options), limits);
-    co_return slurm::parse_jobs(answer.out);
+    co_return squeue_answer(answer);
   } catch (const Error&) {
-    co_return std::vector<slurm::Job>{};  // it cannot be started: then there is no explanation
+    co_return std::nullopt;  // it cannot be started
   }
 }
 
@@ -53,7 +55,17 @@ SlurmLauncher::SlurmLauncher(const plan::Cluster& cluster, const plan::SlurmOpti
   job_.bundle.sha256 = "<hash>";
   job_.name = "assay";
   const char* allocation = std::getenv("SLURM_JOB_ID");
-  if (allocation != nullptr) job_.allocation = allocation;
+  if (allocation != nullptr) {
+    job_.allocation = allocation;
+    job_.components = own_components();
+  } else {
+    for (const plan::SlurmComponent& component : options.components)
+      job_.components.push_back(component.nodes);
+  }
+  if (!job_.components.empty() && job_.broadcast())
+    throw Error(ErrorKind::config, "a heterogeneous job needs `cluster.slurm.shared: true`", {},
+                "sbcast reaches one component only; put the programs and the run directory where "
+                "all nodes see them");
 }
 
 void SlurmLauncher::do_prepare(const plan::Plan& plan) {
@@ -62,6 +74,13 @@ void SlurmLauncher::do_prepare(const plan::Plan& plan) {
       throw Error(ErrorKind::environment, std::string(program) + " is not installed", {},
                   "run assay on a login node of the Slurm cluster");
   job_.name = "assay-" + plan.run_id;
+  const int nodes = static_cast<int>(do_hosts(plan).size());
+  const int there = std::accumulate(job_.components.begin(), job_.components.end(), 0);
+  if (!job_.components.empty() && there < nodes)
+    throw Error(ErrorKind::config,
+                fmt::format("a case needs {}, and the components of the heterogeneous job have {}",
+                            counted(nodes, "node"), there),
+                plan.suite_file, "raise `nodes` of a component (cluster.slurm.components)");
   if (job_.broadcast()) job_.bundle = make_bundle(bindir_, programs_of(plan));
 }
 
@@ -101,27 +120,24 @@ std::vector<std::string> SlurmLauncher::do_agent_command(
 
 asio::awaitable<std::string> SlurmLauncher::do_waiting_for() const {
   if (!job_.allocation.empty()) co_return "";
-  for (const slurm::Job& state : co_await ask_squeue_async("--name=" + job_.name))
+  const auto states = co_await ask_squeue_async("--name=" + job_.name);
+  if (!states) co_return "";
+  for (const slurm::Job& state : *states)
     if (std::string text = slurm::describe_pending(state); !text.empty()) co_return text;
   co_return "";
 }
 
 asio::awaitable<std::string> SlurmLauncher::do_explain_end(agent::Hello hello) const {
-  const std::string which = hello.job.empty() ? "--name=" + job_.name : "--jobs=" + hello.job;
+  // A heterogeneous job ends as a whole: "17+1" is of job 17.
+  const std::string which = hello.job.empty()
+                                ? "--name=" + job_.name
+                                : "--jobs=" + hello.job.substr(0, hello.job.find('+'));
   asio::steady_timer pause(co_await asio::this_coro::executor);
-  const std::int64_t deadline = mono_now_ns() + kExplainLimit.count();
-  while (mono_now_ns() < deadline) {
-    const auto states = co_await ask_squeue_async(which);
-    if (states.empty()) co_return "";
-    // A job that this controller runs in does not end before it does.
-    if (states.front().state == "COMPLETING" && states.front().id == job_.allocation)
-      co_return fmt::format(
-          "Slurm ends job {}: it was cancelled or pre-empted, or its time is over",
-          job_.allocation);
-    // Why it ends is known when it has ended.
-    if (states.front().state == "TIMEOUT")
-      co_return slurm::describe_end(states.front()) + "; raise slurm.time";
-    if (states.front().state != "COMPLETING") co_return slurm::describe_end(states.front());
+  const std::int64_t begin = mono_now_ns();
+  while (mono_now_ns() - begin < kExplainLimit.count()) {
+    const auto answer = co_await ask_squeue_async(which);
+    const EndWord said = word_on_end(answer, job_.allocation, Nanoseconds(mono_now_ns() - begin));
+    if (!said.ask_again) co_return said.words;
     pause.expires_after(kBetweenTries);
     asio::error_code ec;
     co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ec));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json.h"
 #include "core/text.h"
 #include "launch/agents/launcher.h"
 
@@ -13,6 +14,10 @@ namespace {
 std::string quote_path(const std::string& path) {
   if (path.starts_with("~/")) return "~/" + shell_quote(path.substr(2));
   return shell_quote(path);
+}
+
+std::string folder_name(const std::string& sha256) {
+  return "bin-" + sha256.substr(0, 16);
 }
 
 // What came was checked by its hash; at each start a checksum shows what was damaged since, for a
@@ -34,13 +39,53 @@ std::string receive_bundle(const Bundle& bundle) {
       "{{ p=\"$t/bundle.tar\"; if ( : >> \"$d.part\" ) 2> /dev/null; then exec 8>> \"$d.part\"; "
       "flock -n 8 2> /dev/null && [ -e \"$d.part\" ] && p=\"$d.part\"; fi; "
       "h=$(wc -c 2> /dev/null < \"$p\" || echo 0); "
+      "if [ \"$h\" -eq {0} ] && echo \"{2}  $p\" | sha256sum -c - > /dev/null 2>&1; then :; else "
       "[ \"$h\" -lt {0} ] || {{ : > \"$p\"; h=0; }}; echo {1} $h && "
       "{{ head -c $(({0} - h)) >> \"$p\" || {{ rm -f \"$p\"; false; }}; }} && "
       "{{ [ \"$(wc -c < \"$p\")\" -eq {0} ] || {{ rm -rf \"$t\"; echo \"the programs came only in "
       "part; "
       "the next start goes on from there\" >&2; exit 98; }}; }} && "
-      "{{ echo \"{2}  $p\" | sha256sum -c - > /dev/null || {{ rm -f \"$p\"; false; }}; }}; }}",
+      "{{ echo \"{2}  $p\" | sha256sum -c - > /dev/null || {{ rm -f \"$p\"; false; }}; }}; fi; }}",
       bundle.size, kSendBundle, bundle.sha256);
+}
+
+enum class Packed { removed, kept };
+
+/// Sets $d, and sees to it that the bundle's programs are there. Another agent may install the same
+/// bundle meanwhile: the rename fails for the slower one, which then uses what is there.
+std::string provide_programs(const SshTarget& target, const Bundle& bundle, Packed packed) {
+  return fmt::format(
+      "d={}; touch -c \"$d\" 2> /dev/null; l=$(cd \"$d\" 2> /dev/null && {}); "
+      "if [ -x \"$d/assay-agent\" ] && [ \"$l\" = \"$(cat \"$d/.files\" 2> /dev/null)\" ]; then :; "
+      "else mv -T \"$d\" \"$d.bad.$$\" 2> /dev/null && rm -rf \"$d.bad.$$\"; t=\"$d.$$\"; "
+      "mkdir -p \"$t\" && {} && "
+      "tar -xf \"$p\" -C \"$t\" && {} && "
+      "{{ \"$t/assay-agent\" --version > /dev/null || {{ rm -rf \"$t\"; echo \"the programs cannot "
+      "be "
+      "executed in $d (this is $(uname -m); is it mounted noexec? see cluster.ssh.cache)\" >&2; "
+      "exit 97; }}; }} && (cd \"$t\" && {} > .files.new && mv .files.new .files) && "
+      "{{ mv -T \"$t\" \"$d\" 2> /dev/null || rm -rf \"$t\"; }} || {{ rm -rf \"$t\"; "
+      "echo \"the programs could not be put into $d (disk full, or no permission?)\" >&2; "
+      "exit 96; }}; exec 8>&-; fi; ",
+      remote_programs(target, bundle.sha256), list_programs(bundle), receive_bundle(bundle),
+      // A copy within $t goes with it.
+      packed == Packed::kept ? "rm -f \"$t/bundle.tar\"" : "rm -f \"$p\"", list_programs(bundle));
+}
+
+/// Becomes the agent of the bundle where that is in place and as it was put there.
+std::string use_programs(const SshTarget& target, const Bundle& bundle, int node) {
+  return fmt::format(
+      "d={}; if [ -x \"$d/assay-agent\" ] && "
+      "[ \"$(cd \"$d\" && {})\" = \"$(cat \"$d/.files\" 2> /dev/null)\" ]; then "
+      "touch -c \"$d\"; exec \"$d/assay-agent\" --node {}; fi; ",
+      remote_programs(target, bundle.sha256), list_programs(bundle), node);
+}
+
+// In the user's login shell this is one word after another without '!' or newlines, so that csh
+// passes it on, too; sh does the work. The first newline ends what a login shell's start-up files
+// printed without one.
+std::string as_command(const std::string& script) {
+  return "exec /bin/sh -c " + shell_quote("echo; " + script);
 }
 
 }  // namespace
@@ -111,30 +156,24 @@ bool is_transient(const std::string& error_text) {
 }
 
 std::string remote_programs(const SshTarget& target, const std::string& sha256) {
-  return quote_path(target.cache + "/bin-" + sha256.substr(0, 16));
+  return quote_path(target.cache + "/" + folder_name(sha256));
 }
 
-std::string start_command(const SshTarget& target, const Bundle& bundle, int node) {
-  // In the user's login shell this is one word after another without '!' or newlines, so that csh
-  // passes it on, too; sh does the work. The first newline ends what a login shell's start-up files
-  // printed without one. Another agent may install the same bundle meanwhile: the
-  // rename fails for the slower one, which then uses what is there.
-  const std::string script = fmt::format(
-      "echo; d={}; touch -c \"$d\" 2> /dev/null; l=$(cd \"$d\" 2> /dev/null && {}); "
-      "if [ -x \"$d/assay-agent\" ] && [ \"$l\" = \"$(cat \"$d/.files\" 2> /dev/null)\" ]; then :; "
-      "else mv -T \"$d\" \"$d.bad.$$\" 2> /dev/null && rm -rf \"$d.bad.$$\"; t=\"$d.$$\"; "
-      "mkdir -p \"$t\" && {} && "
-      "tar -xf \"$p\" -C \"$t\" && rm -f \"$p\" && "
-      "{{ \"$t/assay-agent\" --version > /dev/null || {{ rm -rf \"$t\"; echo \"the programs cannot "
-      "be "
-      "executed in $d (this is $(uname -m); is it mounted noexec? see cluster.ssh.cache)\" >&2; "
-      "exit 97; }}; }} && (cd \"$t\" && {} > .files.new && mv .files.new .files) && "
-      "{{ mv -T \"$t\" \"$d\" 2> /dev/null || rm -rf \"$t\"; }} || {{ rm -rf \"$t\"; "
-      "echo \"the programs could not be put into $d (disk full, or no permission?)\" >&2; "
-      "exit 96; }}; exec 8>&-; fi; exec \"$d/assay-agent\" --node {}",
-      remote_programs(target, bundle.sha256), list_programs(bundle), receive_bundle(bundle),
-      list_programs(bundle), node);
-  return "exec /bin/sh -c " + shell_quote(script);
+std::string part_file(const SshTarget& target, const std::string& sha256) {
+  return target.cache + "/" + folder_name(sha256) + ".part";
+}
+
+std::string start_command(const SshTarget& target, const Bundle& bundle, int node,
+                          const Bundle& rather) {
+  return as_command((rather.sha256.empty() ? "" : use_programs(target, rather, node)) +
+                    provide_programs(target, bundle, Packed::removed) +
+                    fmt::format("exec \"$d/assay-agent\" --node {}", node));
+}
+
+std::string install_command(const SshTarget& target, const Bundle& bundle, int node) {
+  const Json said{{"node", node}, {"type", kInstalled}};
+  return as_command(provide_programs(target, bundle, Packed::kept) + "echo " +
+                    shell_quote(dump_line(said)));
 }
 
 }  // namespace assay::launch

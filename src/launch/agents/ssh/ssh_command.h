@@ -32,7 +32,17 @@ struct SshTarget : plan::SshOptions {
 [[nodiscard]] std::string remote_programs(const SshTarget& target, const std::string& sha256);
 
 /// Pure: the shell command that becomes the agent of `node`. Where the programs are not there it
-/// asks for the bundle (kSendBundle), checks its hash, and puts it in place in one step.
-[[nodiscard]] std::string start_command(const SshTarget& target, const Bundle& bundle, int node);
+/// asks for the bundle (kSendBundle), checks its hash, and puts it in place in one step. `rather`
+/// is a bundle with more programs: where that is in place, the agent is taken from it; it is not
+/// asked for. Empty: there is none.
+[[nodiscard]] std::string start_command(const SshTarget& target, const Bundle& bundle, int node,
+                                        const Bundle& rather = {});
+
+/// Pure: the shell command that puts the bundle in place as start_command() does, keeps the packed
+/// file (part_file()) and says kInstalled as `node`.
+[[nodiscard]] std::string install_command(const SshTarget& target, const Bundle& bundle, int node);
+
+/// Pure: where the packed programs lie on the node while they come.
+[[nodiscard]] std::string part_file(const SshTarget& target, const std::string& sha256);
 
 }  // namespace assay::launch

@@ -16,12 +16,14 @@ namespace {
 constexpr Nanoseconds kFirstPause = std::chrono::milliseconds(250);
 constexpr const char* kSshKeepsBytes = "33554432";
 constexpr Nanoseconds kMaxRetryPause = std::chrono::seconds(2);
+constexpr int kSharingHosts = 3;
+constexpr std::uint64_t kSharingBytes = 16U << 20;
 
 }  // namespace
 
 SshLauncher::SshLauncher(const plan::Cluster& cluster, const plan::SshOptions& options,
                          fs::path bindir)
-    : Launcher(cluster), bindir_(std::move(bindir)) {
+    : Launcher(cluster), bundles_(options.bundles), bindir_(std::move(bindir)) {
   for (const plan::Host& host : cluster.hosts) targets_.push_back(ssh_target(options, host));
   bundle_.sha256 = "<hash>";
 }
@@ -35,9 +37,23 @@ void SshLauncher::do_prepare(const plan::Plan& plan) {
   for (const char* threshold : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"})
     ::setenv(threshold, kSshKeepsBytes, /*overwrite=*/0);
   bundle_ = make_bundle(bindir_, programs_of(plan));
+  if (shares(plan, bundle_)) {
+    programs_ = std::move(bundle_);
+    bundle_ = make_bundle(bindir_, {"assay-agent"});
+  }
   // Socket paths are limited to 108 bytes: a short folder that only this user can enter.
   sockets_.emplace("/tmp", "assay-ssh");
   control_path_ = (sockets_->path() / "%C").string();
+}
+
+// It costs a port on the hosts, so by itself only where ranks of several hosts open some anyway,
+// and where it saves the controller's link enough.
+bool SshLauncher::shares(const plan::Plan& plan, const Bundle& programs) const {
+  if (bundles_ == plan::SshBundles::direct || programs_of(plan).size() < 2) return false;
+  if (bundles_ == plan::SshBundles::tree) return true;
+  const bool together = std::ranges::any_of(
+      plan.cases, [](const plan::CasePlan& one) { return one.nodes >= kSharingHosts; });
+  return together && programs.size >= kSharingBytes;
 }
 
 std::vector<std::string> SshLauncher::do_hosts(const plan::Plan& /*plan*/) const {
@@ -57,7 +73,7 @@ std::vector<ChannelCommand> SshLauncher::do_render(const std::vector<std::string
   std::vector<ChannelCommand> commands;
   for (int node = 0; node < static_cast<int>(hosts.size()); ++node) {
     const SshTarget& to = target(hosts[static_cast<std::size_t>(node)]);
-    commands.push_back({ssh_argv(to, control_path_, start_command(to, bundle_, node)),
+    commands.push_back({ssh_argv(to, control_path_, start_command(to, bundle_, node, programs_)),
                         {node},
                         "host " + to.name,
                         bundle_.file});
@@ -69,13 +85,37 @@ fs::path SshLauncher::do_remote_dir(const NodePlace& place) const {
   return fs::path(target(place.host).cache) / "runs" / place.run_dir.filename() / place.folder();
 }
 
+bool SshLauncher::is_complete(const agent::Hello& hello) const {
+  return programs_.sha256.empty() ||
+         fs::path(part_file({}, programs_.sha256)).stem() == fs::path(hello.bindir).filename();
+}
+
+fs::path SshLauncher::do_programs_dir(const agent::Hello& hello) const {
+  if (is_complete(hello)) return hello.bindir;
+  // Beside the folder of the agent, which came alone.
+  return fs::path(hello.bindir).parent_path() / fs::path(part_file({}, programs_.sha256)).stem();
+}
+
+std::optional<Launcher::MissingPrograms> SshLauncher::do_missing_programs(
+    const std::string& host, int node, const agent::Hello& hello) const {
+  if (is_complete(hello)) return std::nullopt;
+  const SshTarget& to = target(host);
+  return MissingPrograms{
+      programs_, at_home(part_file(to, programs_.sha256), hello),
+      ChannelCommand{ssh_argv(to, control_path_, install_command(to, programs_, node)),
+                     {node},
+                     "host " + to.name,
+                     programs_.file}};
+}
+
 std::vector<std::string> SshLauncher::do_agent_command(const std::string& host,
-                                                       const agent::Hello& /*hello*/,
+                                                       const agent::Hello& hello,
                                                        const std::vector<std::string>& args) const {
   const SshTarget& to = target(host);
-  return ssh_argv(
-      to, control_path_,
-      "exec " + remote_programs(to, bundle_.sha256) + "/assay-agent " + shell_join(args));
+  // An agent that never came may have been started from either.
+  const std::string folder =
+      hello.bindir.empty() ? remote_programs(to, bundle_.sha256) : shell_quote(hello.bindir);
+  return ssh_argv(to, control_path_, "exec " + folder + "/assay-agent " + shell_join(args));
 }
 
 int SshLauncher::longest_connect_s() const {

@@ -11,6 +11,8 @@ namespace assay::launch {
 
 /// Agents on hosts that the system's OpenSSH reaches, as set in the user's ssh_config. The programs
 /// are copied once per content into a cache on the host; what a round leaves is fetched from there.
+/// Where hosts pass large programs on to each other (SshOptions::bundles), the agent goes there
+/// alone at first, and the programs follow by missing_programs().
 class SshLauncher : public Launcher {
  public:
   SshLauncher(const plan::Cluster& cluster, const plan::SshOptions& options,
@@ -25,6 +27,9 @@ class SshLauncher : public Launcher {
   [[nodiscard]] std::vector<std::string> do_agent_command(
       const std::string& host, const agent::Hello& hello,
       const std::vector<std::string>& args) const override;
+  [[nodiscard]] std::filesystem::path do_programs_dir(const agent::Hello& hello) const override;
+  [[nodiscard]] std::optional<MissingPrograms> do_missing_programs(
+      const std::string& host, int node, const agent::Hello& hello) const override;
   [[nodiscard]] std::optional<Nanoseconds> do_retry_pause(const std::string& reason, int attempt,
                                                           Nanoseconds since) const override;
   [[nodiscard]] Nanoseconds do_start_limit() const override;
@@ -32,9 +37,14 @@ class SshLauncher : public Launcher {
   [[nodiscard]] int longest_connect_s() const;
   [[nodiscard]] const SshTarget& target(const std::string& host) const;
 
+  [[nodiscard]] bool shares(const plan::Plan& plan, const Bundle& programs) const;
+  [[nodiscard]] bool is_complete(const agent::Hello& hello) const;
+
   std::vector<SshTarget> targets_;
+  plan::SshBundles bundles_;
   std::filesystem::path bindir_;
-  Bundle bundle_;                         // of prepare()
+  Bundle bundle_;    // of prepare(): what an agent needs to start
+  Bundle programs_;  // of prepare(): the same with what follows; no hash: nothing does
   std::optional<ScratchFolder> sockets_;  // the shared connections'; made by prepare()
   std::string control_path_;              // in it
 };
