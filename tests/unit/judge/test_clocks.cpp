@@ -186,8 +186,10 @@ RoundEvidence measured_round(double behind_s, double measured_s, double uncertai
 TEST(RoundJournal, TimesThatNoClockSaysAreNone) {
   for (const Json& odd : {Json(-1), Json(std::numeric_limits<std::int64_t>::max()),
                           Json(std::numeric_limits<std::int64_t>::min())}) {
-    const RoundJournal journal({Json{
-        {"event", "round_start"}, {"case", "c"}, {"round", 1}, {"mono_ns", odd}, {"wall_ns", 1}}});
+    Json start{{"event", "round_start"}, {"case", "c"}, {"round", 1}};
+    start["mono_ns"] = odd;
+    start["wall_ns"] = 1;
+    const RoundJournal journal(std::vector<Json>(1, start));
     EXPECT_FALSE(journal.round("c", 1).start) << odd;
   }
 }
