@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -37,7 +38,7 @@ struct Instant {
   constexpr double kMax = 9.2e9;  // of 64 bits of nanoseconds
   if (s != s) return {};
   return std::chrono::duration_cast<Nanoseconds>(
-      std::chrono::duration<double>(s < -kMax ? -kMax : s > kMax ? kMax : s));
+      std::chrono::duration<double>(std::clamp(s, -kMax, kMax)));
 }
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "catalog/facts.h"
 #include "catalog/metrics.h"
@@ -46,12 +47,15 @@ const Metric* MetricSet::find(const std::string& name) const {
 
 std::vector<Metric> MetricSet::take() {
   const auto known = catalog::known_metrics();
-  std::ranges::stable_sort(metrics_, {}, [&](const Metric& metric) {
+  std::vector<Metric> out(std::make_move_iterator(metrics_.begin()),
+                          std::make_move_iterator(metrics_.end()));
+  metrics_.clear();
+  std::ranges::stable_sort(out, {}, [&](const Metric& metric) {
     const catalog::KnownMetric* found = catalog::find_known_metric(metric.info.name);
     return found == nullptr || found->by_workload ? known.size()
                                                   : static_cast<std::size_t>(found - known.data());
   });
-  return std::move(metrics_);
+  return out;
 }
 
 Series make_series(std::string_view name, std::string label) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,13 +26,14 @@ class MetricSet {
   /// `high` times its value.
   void set_interval(const std::string& name, double low, double high);
   [[nodiscard]] std::optional<double> get(const std::string& name) const;
+  /// Stays valid while others are added; nullptr when there is none.
   [[nodiscard]] const Metric* find(const std::string& name) const;
   /// All metrics, in the order of the catalog; those of the workload follow in the order in which
   /// they were added.
   [[nodiscard]] std::vector<Metric> take();
 
  private:
-  std::vector<Metric> metrics_;
+  std::list<Metric> metrics_;  // not a vector: what find() gave stays where it is
 };
 
 /// An empty series of catalog::known_series(); another name throws Error of kind internal.

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/json_access.h"
 #include "core/json_fields.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 
 namespace assay::judge {
@@ -25,9 +26,12 @@ std::optional<double> real(const Json& event, const char* key) {
 }
 
 std::optional<Instant> instant(const Json& event) {
+  // No clock says more; the difference of two of them fits into 64 bits.
+  constexpr std::int64_t kMaxTime = std::int64_t{1} << 62;
   const auto mono = integer_at(event, "mono_ns");
   const auto wall = integer_at(event, "wall_ns");
-  if (!mono || !wall) return std::nullopt;
+  if (!mono || !wall || *mono < 0 || *wall < 0 || *mono > kMaxTime || *wall > kMaxTime)
+    return std::nullopt;
   return Instant{*mono, *wall};
 }
 

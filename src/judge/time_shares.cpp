@@ -144,8 +144,9 @@ std::vector<Span> interludes(const RoundContext& round, const Window& within) {
   std::ranges::stable_sort(spans, {}, [](const Span& span) { return span.window.start; });
   double reached = within.start;
   for (Span& span : spans) {
-    span.window.start = std::max(span.window.start, reached);
-    span.window.end = std::clamp(span.window.end, span.window.start, std::max(reached, within.end));
+    const double limit = std::max(reached, within.end);
+    span.window.start = std::clamp(span.window.start, reached, limit);
+    span.window.end = std::clamp(span.window.end, span.window.start, limit);
     reached = std::max(reached, span.window.end);
   }
   std::erase_if(spans, [](const Span& span) { return !(span.window.length() > 0); });

@@ -99,7 +99,7 @@ Html legend(const std::vector<WorkerLine>& lines) {
   for (const Kind kind : {Kind::train, Kind::wait, Kind::idle, Kind::lost}) {
     double sum = 0;
     for (const WorkerLine& line : lines) sum += line.seconds(kind);
-    out += markup("<li><i class=\"box {}\"></i>{} <b>{}</b></li>", kind_class({kind, 0, 0, 0, ""}),
+    out += markup("<li><i class=\"box {}\"></i>{} <b>{}</b></li>", kind_class({.kind = kind}),
                   kind_word(kind), show_percent(all > 0 ? sum / all : 0));
   }
   return out;

@@ -58,7 +58,8 @@ class StoppedWorkers {
         folder_ / "results/latest/search/round1/automl/journal.jsonl"));
   }
   [[nodiscard]] auto done() const {
-    return std::ranges::count(record().trials, "ok", &automl::TrialRecord::status);
+    return std::ranges::count(record().trials, automl::TrialStatus::ok,
+                              &automl::TrialRecord::status);
   }
   // One worker is stopped, is lost, goes on and is taken back; then both are stopped for good.
   void stop_one_and_then_both() {
@@ -109,7 +110,8 @@ class Automl : public AssayTest {
   [[nodiscard]] bool has_done(std::int64_t trials) const {
     if (!fs::exists(folder_ / "results/latest") || !fs::exists(experiment())) return false;
     const automl::ExperimentRecord now = record();
-    return std::ranges::count(now.trials, "ok", &automl::TrialRecord::status) >= trials;
+    return std::ranges::count(now.trials, automl::TrialStatus::ok, &automl::TrialRecord::status) >=
+           trials;
   }
   static std::set<std::int64_t> finished(const automl::ExperimentRecord& record) {
     std::set<std::int64_t> ids;
@@ -272,7 +274,8 @@ class AutomlOnSlurm : public SlurmTest {
     return automl::record_of(automl::ExperimentJournal::read(file));
   }
   [[nodiscard]] auto done() const {
-    return std::ranges::count(record().trials, "ok", &automl::TrialRecord::status);
+    return std::ranges::count(record().trials, automl::TrialStatus::ok,
+                              &automl::TrialRecord::status);
   }
   [[nodiscard]] pid_t worker_on(const std::string& node) const {
     for (const pid_t pid : processes_with(node + "_noderank"))
@@ -369,7 +372,8 @@ TEST_F(AutomlOverSsh, WorkersOfTwoHostsShareAnExperiment) {
       automl::record_of(automl::ExperimentJournal::read(round / "automl/journal.jsonl"));
   EXPECT_EQ(record.ended, automl::ExperimentEnd::trials);
   EXPECT_GT(record.final.ops, 0);
-  EXPECT_EQ(std::ranges::count(record.trials, "ok", &automl::TrialRecord::status), 6);
+  EXPECT_EQ(
+      std::ranges::count(record.trials, automl::TrialStatus::ok, &automl::TrialRecord::status), 6);
   std::set<int> joined;
   for (const automl::WorkerRecord& worker : record.workers) joined.insert(worker.rank);
   EXPECT_EQ(joined, (std::set<int>{0, 1}));

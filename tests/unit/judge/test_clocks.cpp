@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "judge/clock_alignment.h"
@@ -179,6 +181,17 @@ RoundEvidence measured_round(double behind_s, double measured_s, double uncertai
   node.clock_measured_s = measured_s;
   node.clock_uncertainty_s = uncertainty_s;
   return round;
+}
+
+TEST(RoundJournal, TimesThatNoClockSaysAreNone) {
+  for (const Json& odd : {Json(-1), Json(std::numeric_limits<std::int64_t>::max()),
+                          Json(std::numeric_limits<std::int64_t>::min())}) {
+    Json start{{"event", "round_start"}, {"case", "c"}, {"round", 1}};
+    start["mono_ns"] = odd;
+    start["wall_ns"] = 1;
+    const RoundJournal journal(std::vector<Json>(1, start));
+    EXPECT_FALSE(journal.round("c", 1).start) << odd;
+  }
 }
 
 TEST(Clocks, AMeasuredOffsetIsTakenRatherThanTheTimeThatMessagesTook) {

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <string>
 
 #include <gmock/gmock.h>
 
@@ -26,6 +27,18 @@ TEST(MetricSet, AMisspeltMetricSeriesOrFactIsADefect) {
   EXPECT_TRUE(is_a_defect([&] { metrics.add("p_whol", 1); }));
   EXPECT_TRUE(is_a_defect([&] { state(facts, "rank_failed", 1); }));
   EXPECT_TRUE(is_a_defect([&] { (void)make_series("los", "rank 0"); }));
+}
+
+TEST(MetricSet, WhatWasFoundStaysWhileOthersAreAddedAndReplaced) {
+  MetricSet metrics;
+  metrics.add("p_whole", 1);
+  metrics.add("e2e_time", 2);
+  const Metric* found = metrics.find("e2e_time");
+  for (int i = 0; i < 100; ++i)
+    metrics.add_named({"rate" + std::to_string(i), "1", Better::higher, ""}, i, Origin::reported);
+  metrics.replace("p_whole", 3, Origin::measured, "");
+  EXPECT_EQ(metrics.find("e2e_time"), found);
+  EXPECT_EQ(found->value, 2);
 }
 
 TEST(MetricSet, WhatTheWorkloadNamesComesAfterTheCatalog) {
