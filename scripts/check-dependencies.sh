@@ -1,9 +1,17 @@
 #!/usr/bin/env bash
 # Fails when a file of src/ or train/ includes a folder that the table of docs/dev/architecture.md
 # does not allow it to use, when a folder has no row there, and when nothing needs a permission.
+# Also when two headers have the same name: stack traces and unity builds cannot tell them apart.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 table=docs/dev/architecture.md
+
+twice=$(find apps src train bench tests -name '*.h' -printf '%f %p\n' -o -name '*.cuh' -printf '%f %p\n' |
+  sort | awk '$1 == name { print place " and " $2 " have the same name" } { name = $1; place = $2 }')
+if [ -n "$twice" ]; then
+  echo "$twice"
+  exit 1
+fi
 
 {
   # Rows of the table: "row folder used used ..."

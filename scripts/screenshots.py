@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes the pictures of the platform's pages, docs/images/platform, from a real server with real jobs:
    scripts/screenshots.py [BUILD-FOLDER] [TO]
-Needs chromium, pngquant and a font with Chinese characters (fonts-wqy-microhei). Takes about two minutes."""
+Needs chromium, pngquant and a font with Chinese characters (fonts-wqy-microhei). Takes about three minutes.
+Every page is there in both languages, each on a desk and on a phone: NAME.png, NAME-zh.png, NAME-phone.png, NAME-zh-phone.png; some also dark."""
 import json
 import os
 import shutil
@@ -69,6 +70,18 @@ class Server:
     def submit(self, name, command, *more):
         answer = json.loads(self.assay('submit', '--name', name, '--command', command, '--format', 'json', *more))
         return answer['jobs'][0]['id']
+
+    def push(self, job, name):
+        """Sends the run of a job to the server's own tester, as if it came from elsewhere."""
+        token = self.folder / 'pusher.token'
+        token.write_text(self.assay('serve', 'token', 'add', 'lab'))
+        token.chmod(0o600)
+        run = next((self.folder / f'tester/jobs/{job}').glob('attempt-1/run/run*'))
+        # 6: accepted, and INVALID on a machine that is not quiet.
+        words = [self.assay_path, 'push', str(run), '--to', f'http://127.0.0.1:{PORT}', '--token-file', str(token), '--name', name]
+        done = subprocess.run(words, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=LIMIT)
+        if done.returncode not in (0, 6):
+            raise RuntimeError(f'assay push: {done.returncode} {done.stderr}{done.stdout}')
 
     def state(self, job):
         return json.loads(self.assay('job', str(job), '--format', 'json'))['state']
@@ -141,6 +154,31 @@ class Photographer:
         self.take('usage', 'usage')
         self.take('admin', 'admin')
 
+    def others(self, address, running):
+        """Pages that are not sections of the platform: a terminal, the tester's own, signing in. The last one leaves."""
+        self.browser.js(f"location.hash = '#/jobs/{running}/endpoints'; scrollTo(0, 0)")
+        self.browser.wait('td')
+        self.browser.js("document.querySelector('.endpoints .actions button').click()")
+        self.browser.until(lambda: self.browser.text('.terminal-lines').strip(), 'a prompt')
+        self.browser.js("document.querySelector('.terminal-input').focus()")
+        self.browser.send('Input.insertText', text='ls checkpoints | tail -3; echo rank $RANK of $WORLD_SIZE')
+        self.browser.key('Enter')
+        self.browser.wait('.terminal-lines', 'rank 0 of 1')
+        self.browser.js("document.querySelector('.terminal-lines').scrollIntoView({block: 'center'})")
+        self.take('job-terminal', selector='.terminal-lines')
+        for name in ('tests', 'leaderboard'):
+            self.browser.open(f'{address}{name}')
+            self.browser.js(f"localStorage.setItem('assay-language', '{self.language()}')")
+            self.browser.open(f'{address}{name}')
+            self.take(name, selector='table')
+        self.browser.open(address)
+        self.browser.wait('nav')
+        self.browser.js("[...document.querySelectorAll('button')].find(b => ['Sign out', '退出'].includes(b.textContent)).click()")
+        self.take('sign-in', selector='form')
+
+    def language(self):
+        return 'zh' if '-zh' in self.suffix else 'en'
+
 
 def fill_form(browser):
     browser.type('#f-name', 'resnet20-two-ranks')
@@ -156,7 +194,7 @@ def main(build=ROOT / 'build/release', to=ROOT / 'docs/images/platform'):
     for old in to.glob('*.png'):
         old.unlink()
     folder = Path(tempfile.mkdtemp(prefix='assay-screenshots-'))
-    server = Server(Path(build) / 'bin', folder)
+    server = Server(Path(build).resolve() / 'bin', folder)
     try:
         link = server.assay('serve', 'link').strip()
         address = link.split('#')[0]
@@ -169,30 +207,26 @@ def main(build=ROOT / 'build/release', to=ROOT / 'docs/images/platform'):
         done = [server.submit('baseline-lr-0.1', 'python3 train.py 60 0.05'), server.submit('cosine-lr', 'python3 train.py 60 0.06'),
                 server.submit('too-large-lr', 'python3 train.py 60 0.05 fail')]
         server.ended(*done)
+        server.push(done[0], 'the baseline')
         running = server.submit('resnet20-cosine', 'python3 train.py 2000 0.3', '--endpoint', 'jupyter', '--endpoint', 'tensorboard', '--time', '2h')
         server.submit('sweep', 'python3 train.py 60 0.1 # $ASSAY_ARRAY_INDEX', '--array', '0-3%1', '--procs', '2')
         server.wait_for(lambda: server.assay('job', str(running), '--logs').count('STEP_END') > 40, 'steps')
-        with Browser() as browser:
-            sign_in(browser, address)
-            camera = Photographer(browser, to, '')
-            camera.pages(running, done[0], done[1])
-            choose(browser, 'zh')
-            camera.suffix = '-zh'
-            camera.pages(running, done[0], done[1])
-            choose(browser, 'en')
-            browser.click('button', 'Sign out')
-            camera.suffix = ''
-            camera.take('sign-in', selector='form')
-            assert not browser.errors, browser.errors
+        sizes = {'': {}, '-phone': {'width': 390, 'height': 844, 'phone': True}}
+        for size, window in sizes.items():
+            for language, words in (('en', ''), ('zh', '-zh')):
+                with Browser(**window) as browser:
+                    sign_in(browser, address)
+                    choose(browser, language)
+                    camera = Photographer(browser, to, words + size)
+                    camera.pages(running, done[0], done[1])
+                    camera.others(address, running)
+                    assert not browser.errors, browser.errors
         with Browser(dark=True) as browser:
             sign_in(browser, address)
             camera = Photographer(browser, to, '-dark')
             camera.take('jobs', 'jobs', 'td.name')
             camera.take('job-metrics', f'jobs/{running}/metrics', 'figure.chart', DRAWN)
             camera.take('job-console', f'jobs/{running}/console', '.console .line')
-        with Browser(width=390, height=844, phone=True) as browser:
-            sign_in(browser, address)
-            Photographer(browser, to, '-phone').pages(running, done[0], done[1])
     finally:
         server.close()
         shutil.rmtree(folder, ignore_errors=True)
@@ -200,7 +234,7 @@ def main(build=ROOT / 'build/release', to=ROOT / 'docs/images/platform'):
         subprocess.run(['pngquant', '--force', '--skip-if-larger', '--speed', '1', '--output', str(picture), '32', str(picture)], check=False)
     total = sum(p.stat().st_size for p in to.glob('*.png'))
     print(f'{len(list(to.glob("*.png")))} pictures, {total / 1e6:.2f} MB in {to}')
-    assert total < 2_000_000, 'more than 2 MB'
+    assert total < 2_500_000, 'more than 2.5 MB'
 
 
 if __name__ == '__main__':

@@ -1,5 +1,7 @@
 // The REST interface, with the session's CSRF token; docs/platform-api.md has it.
 
+import {language} from './i18n.js';
+
 const root = document.documentElement.dataset.api;
 let csrf = '';
 
@@ -24,7 +26,8 @@ export const address = (path, query) => {
 export function useCsrf(token) { csrf = token || ''; }
 
 async function ask(method, path, {query, body, text, signal} = {}) {
-  const headers = {Accept: text ? 'text/plain, text/yaml, */*' : 'application/json'};
+  // What the server says for people comes in the language of the page.
+  const headers = {Accept: text ? 'text/plain, text/yaml, */*' : 'application/json', 'X-Assay-Language': language};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (method !== 'GET') headers['X-CSRF-Token'] = csrf;
   let response;

@@ -1,7 +1,7 @@
 import {address, get, getText, patch, post, remove, stream} from './api.js';
 import {h, replace, words} from './dom.js';
 import {ago, duration, moment} from './format.js';
-import {t, term} from './i18n.js';
+import {language, t, term} from './i18n.js';
 import {button, confirm, copyable, deed, errorBox, pairs, prompt, stateChip, table, toast, verdictChip} from './parts.js';
 import {tabs} from './tabs.js';
 import {endpointsView} from './view_endpoints.js';
@@ -98,7 +98,7 @@ export async function render({main, place, life}) {
     if (!run) { replace(body, h('p', {class: 'empty'}, t('report.none'))); return; }
     if (kEnded.has(job.state)) {
       replace(body, h('div', {class: 'toolbar'}, h('a', {class: 'button second', href: address(`${base}/report`), target: '_blank', rel: 'noopener'}, t('report.open')), h('a', {class: 'button second', href: address(`${base}/result`), download: `job${id}-result.json`}, t('report.result'))),
-        h('iframe', {class: 'report', sandbox: 'allow-scripts allow-popups', title: t('job.report'), src: address(`${base}/report`)}));
+        h('iframe', {class: 'report', sandbox: 'allow-scripts allow-popups', title: t('job.report'), src: `${address(`${base}/report`)}#lang=${language}`}));
       return;
     }
     try {

@@ -1,7 +1,7 @@
 import {address, get} from './api.js';
 import {h, replace, words} from './dom.js';
 import {moment} from './format.js';
-import {t} from './i18n.js';
+import {language, t} from './i18n.js';
 import {page, table, verdictChip} from './parts.js';
 
 export async function render(context) {
@@ -30,5 +30,5 @@ function compare({main, place}) {
   const url = address('/jobs/compare.html', {ids: ids.join(',')});
   replace(main, ...page(t('results.compare'), h('section', {class: 'tabbed'}, h('form', {class: 'toolbar', onsubmit: e => { e.preventDefault(); location.hash = `#/compare?ids=${input.value.split(/[ ,]+/).filter(Boolean).join(',')}`; }},
       h('label', {}, t('compare.ids'), ' ', input), h('button', {}, t('results.compare')), ids.length > 1 && h('a', {class: 'button second', href: url, target: '_blank', rel: 'noopener'}, t('report.open'))),
-    ids.length > 1 ? h('iframe', {class: 'report', sandbox: 'allow-scripts allow-popups', title: t('results.compare'), src: url}) : h('p', {class: 'empty'}, t('compare.two')))));
+    ids.length > 1 ? h('iframe', {class: 'report', sandbox: 'allow-scripts allow-popups', title: t('results.compare'), src: `${url}#lang=${language}`}) : h('p', {class: 'empty'}, t('compare.two')))));
 }

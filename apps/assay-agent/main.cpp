@@ -18,6 +18,7 @@
 #include "agent/node_files.h"
 #include "agent/one_shot_commands.h"
 #include "agent/round_cgroup.h"
+#include "agent/visitors.h"
 #include "core/error.h"
 #include "core/host.h"
 #include "core/json.h"
@@ -38,6 +39,7 @@ constexpr std::string_view kUsage =
     "already\n"
     "       assay-agent --sweep ROUND_ID [COMMAND]...  kill what a lost agent's round left behind\n"
     "       assay-agent --enter REQUEST   connect stdin and stdout with something beside a job\n"
+    "       assay-agent --visitors        in a container: run what other nodes of its round start\n"
     "       assay-agent --until COMMANDS  run commands, JSON lists, until one succeeds\n"
     "       assay-agent --merge COMMANDS  run commands, JSON lists, at once as if they were one\n"
     "       assay-agent --version\n"
@@ -103,6 +105,7 @@ int main(int argc, char** argv) {
       return assay::agent::merge_commands(
           assay::parse_json(argv[2], "--merge").get<std::vector<std::vector<std::string>>>(),
           STDIN_FILENO, STDOUT_FILENO);
+    if (command == "--visitors" && argc == 2) return assay::agent::host_visitors();
     if (command == "--enter" && argc == 3) return assay::entry::run_node_command(argv[2]);
     if (command == "--sweep" && argc >= 3) {
       const int by_name = assay::sweep_round(argv[2]);

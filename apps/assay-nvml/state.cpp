@@ -10,8 +10,8 @@ namespace assay::nvml {
 
 namespace {
 
-constexpr unsigned kMostLinks = 36;
-constexpr std::size_t kMostProcesses = 64;
+constexpr unsigned kMaxLinks = 36;
+constexpr std::size_t kMaxProcesses = 64;
 
 std::string why(const Library& library, Return rc) {
   switch (rc) {
@@ -100,7 +100,7 @@ void ask_links(const Library& library, Device device, probe::DeviceState& state)
   int found = 0;
   int active = 0;
   Return first_error = library.link_state == nullptr ? kFunctionNotFound : kSuccess;
-  for (unsigned link = 0; library.link_state != nullptr && link < kMostLinks; ++link) {
+  for (unsigned link = 0; library.link_state != nullptr && link < kMaxLinks; ++link) {
     unsigned is_active = 0;
     const Return rc = library.link_state(device, link, &is_active);
     if (rc != kSuccess && first_error == kSuccess) first_error = rc;
@@ -117,7 +117,7 @@ void ask_links(const Library& library, Device device, probe::DeviceState& state)
 }
 
 void ask_processes(const Library& library, Questions& questions, probe::DeviceState& state) {
-  std::array<Process, kMostProcesses> found{};
+  std::array<Process, kMaxProcesses> found{};
   auto count = static_cast<unsigned>(found.size());
   if (!questions.ask("processes", library.processes, &count, found.data())) return;
   state.processes.emplace();

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "arguments.h"
-#include "commands.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "train/planner/plan_text.h"
+#include "train_commands.h"
 
 namespace assay::train {
 

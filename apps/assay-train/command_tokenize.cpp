@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "arguments.h"
-#include "commands.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -15,6 +14,7 @@
 #include "train/tokens/indexed_writer.h"
 #include "train/tokens/tokenize.h"
 #include "train/tokens/tokenizer_json.h"
+#include "train_commands.h"
 
 namespace assay::train {
 

@@ -10,11 +10,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "commands.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "train_commands.h"
 #if defined(ASSAY_TRAIN_AUTOML)
 #include "train/automl/worker.h"
 #endif

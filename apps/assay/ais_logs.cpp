@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "core/json_access.h"
+#include "core/parse_number.h"
 #include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
@@ -47,7 +48,8 @@ void AisLogs::follow() {
     const std::string name = at->path().filename().string();
     if (!name.starts_with("rank") || !name.ends_with(".out.log") || is_irregular(at->path()))
       continue;
-    logs[std::atoi(name.c_str() + 4)] = at->path();
+    if (const auto rank = parse_number<int>(std::string_view(name).substr(4, name.size() - 12), 0))
+      logs[*rank] = at->path();
   }
   for (const auto& [rank, path] : logs)
     append(path,

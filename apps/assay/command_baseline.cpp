@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "commands.h"
-#include "compare/baseline.h"
+#include "compare/make_baseline.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"

@@ -12,7 +12,7 @@
 #include "core/json.h"
 #include "core/run_layout.h"
 #include "core/text.h"
-#include "exports/csv.h"
+#include "exports/csv_tables.h"
 #include "exports/mlflow.h"
 #include "exports/openmetrics.h"
 #include "history_folder.h"

@@ -21,6 +21,7 @@ namespace assay::app {
 
 namespace {
 
+using importer::DraftLauncher;
 using importer::NumberInLine;
 using importer::SuiteDraft;
 
@@ -38,9 +39,11 @@ int number(const std::string& text) {
 }
 
 void ask_where(Questions& ask, const InitOptions& given, SuiteDraft& draft) {
-  draft.launcher = ask.ask("Where does it run: local, ssh or slurm", given.launcher, "local",
-                           one_of({"local", "ssh", "slurm"}));
-  if (draft.launcher == "ssh") {
+  draft.launcher =
+      parse_enum<DraftLauncher>(ask.ask("Where does it run: local, ssh or slurm", given.launcher,
+                                        "local", one_of(enum_texts<DraftLauncher>())))
+          .value();
+  if (draft.launcher == DraftLauncher::ssh) {
     const std::string hosts =
         ask.ask("Hosts, with commas", given.hosts, "", [](const std::string& answer) {
           return answer.empty() ? std::string("name at least one host") : std::string();
@@ -49,9 +52,9 @@ void ask_where(Questions& ask, const InitOptions& given, SuiteDraft& draft) {
       if (!trim(host).empty()) draft.hosts.emplace_back(trim(host));
     draft.user = ask.ask("User there; empty: as ssh has it", given.user, "");
   }
-  if (draft.launcher == "slurm")
+  if (draft.launcher == DraftLauncher::slurm)
     draft.partition = ask.ask("Partition; empty: the default one", given.partition, "");
-  if (draft.launcher != "local")
+  if (draft.launcher != DraftLauncher::local)
     draft.nodes = number(ask.ask("Nodes", given.nodes,
                                  std::to_string(std::max<std::size_t>(draft.hosts.size(), 1)),
                                  number_from(1, 100'000)));
@@ -60,9 +63,10 @@ void ask_where(Questions& ask, const InitOptions& given, SuiteDraft& draft) {
 void ask_what(Questions& ask, const InitOptions& given, const catalog::Catalog& catalog,
               SuiteDraft& draft) {
   std::vector<std::string> vendors = catalog.vendor_names();
-  if (draft.launcher == "local") vendors.emplace_back("auto");
+  const bool local = draft.launcher == DraftLauncher::local;
+  if (local) vendors.emplace_back("auto");
   draft.vendor = ask.ask("Whose devices: cpu, auto or a vendor", given.vendor,
-                         draft.launcher == "local" ? "auto" : "cpu", one_of(vendors));
+                         local ? "auto" : "cpu", one_of(vendors));
   if (given.workload.empty())
     draft.command =
         ask.ask("Your training's command; empty: a built-in workload", given.command, "");
@@ -71,13 +75,12 @@ void ask_what(Questions& ask, const InitOptions& given, const catalog::Catalog& 
                              "matmul", one_of(catalog.workload_names()));
     draft.framework = catalog.find_workload(draft.workload)->frameworks.front();
   }
-  const bool by_device = draft.launcher == "local" && draft.vendor == "auto";
-  const std::string procs = ask.ask("Processes on each node; devices: one a device", given.procs,
-                                    by_device ? "devices" : "1", [&](const std::string& answer) {
-                                      return answer == "devices" && draft.launcher == "local"
-                                                 ? std::string()
-                                                 : number_from(1, 4096)(answer);
-                                    });
+  const bool by_device = local && draft.vendor == "auto";
+  const std::string procs =
+      ask.ask("Processes on each node; devices: one a device", given.procs,
+              by_device ? "devices" : "1", [&](const std::string& answer) {
+                return answer == "devices" && local ? std::string() : number_from(1, 4096)(answer);
+              });
   draft.procs = procs == "devices" ? 0 : number(procs);
   draft.repeats = number(ask.ask("Rounds", given.repeats, "3", number_from(1, 1000)));
 }

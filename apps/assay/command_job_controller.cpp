@@ -174,6 +174,7 @@ int control(const engine::ExecutionFolder& folder) {
     end = engine::end_of(error);
     say(std::string("assay: error: ") + error.what() + "\n");
   }
+  end.wall_ns = wall_now_ns();
   folder.write_end(end);
   return end.exit_code;
 }

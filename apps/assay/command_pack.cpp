@@ -17,7 +17,7 @@
 #include "pack/open_run.h"
 #include "pack/packed_run.h"
 #include "page/table.h"
-#include "push/run_files.h"
+#include "push/sent_files.h"
 #include "store/run_dir.h"
 #include "terminal.h"
 

@@ -34,13 +34,13 @@ void say_refusal(const push::PushOutcome& outcome) {
       tell(fmt::format("  and {} more\n", reasons->size() - 20));
       break;
     }
-    const std::string message = reason.value("message", std::string());
-    const std::string where = reason.value("case", std::string());
+    const std::string message = text_at(reason, "message");
+    const std::string where = text_at(reason, "case");
     say(message.empty() ? fmt::format("  {}{}: claimed {}, the evidence gives {}\n",
                                       where.empty() ? "" : printable(where) + ", ",
-                                      printable(reason.value("metric", std::string())),
-                                      printable(shown(reason.value("claimed", Json()))),
-                                      printable(shown(reason.value("recomputed", Json()))))
+                                      printable(text_at(reason, "metric")),
+                                      printable(shown(member_at(reason, "claimed"))),
+                                      printable(shown(member_at(reason, "recomputed"))))
                         : "  " + printable(message) + "\n");
   }
   tell("'assay report RUN' computes the result again from the evidence that is here.\n");
@@ -71,7 +71,7 @@ int push(const PushRequest& given) {
   options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };
   const push::PushOutcome outcome = push::push_run(given.run, tester, options);
   tell("Test: " + outcome.test_id + "\n");
-  const std::string verdict = outcome.answer.value("verdict", std::string());
+  const std::string verdict = text_at(outcome.answer, "verdict");
   const Json& relaxed = list_at(outcome.answer, "relaxed");
   if (outcome.accepted)
     tell("Accepted: " + printable(verdict) + (relaxed.empty() ? "" : " under relaxed rules") +

@@ -13,7 +13,7 @@
 #include "fix_batches.h"
 #include "judge/resume_check.h"
 #include "launch/backends/make_backend.h"
-#include "launch/run_loop.h"
+#include "launch/run_records.h"
 #include "plan/make_plan.h"
 #include "planning.h"
 #include "push.h"

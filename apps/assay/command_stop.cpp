@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host.h"
+#include "core/json_access.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "core/units.h"
@@ -39,7 +40,8 @@ Owner owner_of(const store::RunDir& run) {
   Owner owner;
   for (const Json& event : store::Journal::read(run.journal_file()))
     if (event["event"] == "run_start" || event["event"] == "run_resume")
-      owner = {event.value("pid", 0), event.value("host", ""), event.value("job", "")};
+      owner = {static_cast<pid_t>(integer_at(event, "pid", 0)), text_at(event, "host"),
+               text_at(event, "job")};
   return owner;
 }
 

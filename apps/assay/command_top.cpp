@@ -99,10 +99,10 @@ std::string render_trials(const store::RunDir& run, const Json& live, std::size_
       record.final.score, record.final.ops);
   std::vector<const automl::TrialRecord*> shown;
   for (const automl::TrialRecord& trial : record.trials)
-    if (trial.status != "waiting") shown.push_back(&trial);
+    if (trial.status != automl::TrialStatus::waiting) shown.push_back(&trial);
   std::ranges::stable_sort(shown, [](const auto* a, const auto* b) {
-    const bool running = a->status == "running";
-    if (running != (b->status == "running")) return running;
+    const bool running = a->status == automl::TrialStatus::running;
+    if (running != (b->status == automl::TrialStatus::running)) return running;
     return a->ended_s.value_or(0) > b->ended_s.value_or(0);
   });
   if (shown.size() > kTrialsShown) shown.resize(kTrialsShown);
@@ -113,8 +113,8 @@ std::string render_trials(const store::RunDir& run, const Json& live, std::size_
   for (const automl::TrialRecord* trial : shown)
     table.rows.push_back(
         {{std::to_string(trial->id), trial->parent < 0 ? "–" : std::to_string(trial->parent),
-          trial->status, std::to_string(trial->epochs), percent_of(trial->accuracy),
-          std::to_string(trial->parameters),
+          std::string(to_text(trial->status)), std::to_string(trial->epochs),
+          percent_of(trial->accuracy), std::to_string(trial->parameters),
           format_duration(from_seconds(trial->ended_s.value_or(record.elapsed_s) -
                                        trial->started_s.value_or(0))),
           fmt::format("{} on {}", trial->worker, trial->host)}});

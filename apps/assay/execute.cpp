@@ -9,6 +9,7 @@
 #include "judge/judge.h"
 #include "launch/backends/make_backend.h"
 #include "launch/run_loop.h"
+#include "launch/run_records.h"
 #include "outcome.h"
 #include "progress_display.h"
 #include "terminal.h"

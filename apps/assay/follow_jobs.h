@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "client/client.h"
+#include "client/rest_client.h"
 
 namespace assay::app {
 

@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host.h"
+#include "core/scratch_folder.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "engine/embedded_engine.h"
@@ -93,15 +94,10 @@ class AgentCommands {
  public:
   explicit AgentCommands(std::map<std::string, plan::Cluster> clusters)
       : clusters_(std::move(clusters)) {
-    // Paths of sockets are limited to 108 bytes.
-    std::string pattern = "/tmp/assay-enter-XXXXXX";
-    if (::mkdtemp(pattern.data()) != nullptr) sockets_ = pattern;
-  }
-  AgentCommands(const AgentCommands&) = delete;
-  AgentCommands& operator=(const AgentCommands&) = delete;
-  ~AgentCommands() {
-    std::error_code ignored;
-    if (!sockets_.empty()) std::filesystem::remove_all(sockets_, ignored);
+    try {
+      sockets_.emplace("/tmp", "assay-enter");  // paths of sockets are limited to 108 bytes
+    } catch (const Error&) {                    // each has a connection of its own
+    }
   }
 
   [[nodiscard]] std::vector<std::string> command(const std::string& node,
@@ -120,10 +116,10 @@ class AgentCommands {
         launch::ssh_argv(target, "",
                          "exec " + launch::remote_programs(target, programs_of(run)) +
                              "/assay-agent " + shell_join(args));
-    if (!sockets_.empty())
+    if (sockets_)
       argv.insert(argv.begin() + 1,
-                  {"-o", "ControlMaster=auto", "-o", "ControlPath=" + (sockets_ / "%C").string(),
-                   "-o", "ControlPersist=60"});
+                  {"-o", "ControlMaster=auto", "-o",
+                   "ControlPath=" + (sockets_->path() / "%C").string(), "-o", "ControlPersist=60"});
     return argv;
   }
 
@@ -139,7 +135,7 @@ class AgentCommands {
   }
 
   const std::map<std::string, plan::Cluster> clusters_;
-  std::filesystem::path sockets_;
+  std::optional<ScratchFolder> sockets_;
   std::mutex lock_;
   std::map<std::filesystem::path, std::string> programs_;
 };

@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "client/client.h"
+#include "client/rest_client.h"
 #include "page/table.h"
 
 namespace assay::app {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <regex>
 
 #include <fmt/format.h>
 
@@ -10,6 +9,7 @@
 #include "client/job_forms.h"
 #include "core/error.h"
 #include "core/job_variables.h"
+#include "core/pattern.h"
 #include "core/text.h"
 #include "paths.h"
 #include "plan/suite.h"
@@ -106,10 +106,9 @@ std::optional<SuiteSays> look_into(const std::string& text, const std::string& f
 
 // The server read the suite under another name: the place in it is the same.
 std::string at_place(const std::string& message, const std::string& file) {
-  static const std::regex place(R"(^\S*:([0-9]+:[0-9]+): )");
-  std::smatch found;
-  if (std::regex_search(message, found, place))
-    return file + ":" + found[1].str() + ": " + found.suffix().str();
+  static const Pattern place(R"(^\S*:([0-9]+:[0-9]+: ))");
+  if (const auto found = place.search(message))
+    return fmt::format("{}:{}{}", file, *found->at(1), message.substr(found->at(0)->size()));
   return {};
 }
 

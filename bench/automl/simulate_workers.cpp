@@ -30,6 +30,7 @@
 #include "automl/experiment_journal.h"
 #include "automl/seeded_random.h"
 #include "core/error.h"
+#include "core/scratch_folder.h"
 
 namespace {
 
@@ -237,11 +238,8 @@ int main(int argc, char** argv) {
                  "usage: simulate_workers WORKERS MEAN_TRIAL_S TRIALS [START_MODEL [TURN]]\n");
     return 2;
   }
-  std::string directory =
-      (std::filesystem::temp_directory_path() / "assay-workers-XXXXXX").string();
-  if (::mkdtemp(directory.data()) == nullptr) return 1;
-  int status = 0;
   try {
+    const ScratchFolder folder("assay-workers");
     ExperimentSettings settings;
     settings.workers = std::max(1, std::atoi(argv[1]));
     settings.max_trials = std::max(1, std::atoi(argv[3]));
@@ -249,13 +247,12 @@ int main(int argc, char** argv) {
     settings.max_duration = std::chrono::hours(24 * 365);
     settings.silence = std::chrono::hours(24 * 365);
     const auto turn = argc > 5 ? static_cast<std::size_t>(std::max(1, std::atoi(argv[5]))) : kTurn;
-    Simulation simulation(settings, std::atof(argv[2]), turn, directory);
+    Simulation simulation(settings, std::atof(argv[2]), turn, folder.path());
     simulation.run();
     simulation.report();
   } catch (const Error& error) {
     std::fprintf(stderr, "simulate_workers: %s\n", error.what());
-    status = exit_code(error.kind());
+    return exit_code(error.kind());
   }
-  std::filesystem::remove_all(directory);
-  return status;
+  return 0;
 }

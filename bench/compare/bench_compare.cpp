@@ -20,6 +20,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/run_layout.h"
+#include "core/scratch_folder.h"
 #include "core/subprocess.h"
 #include "core/time.h"
 #include "evidence/seal.h"
@@ -31,21 +32,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using assay::Json;
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "assay-bench-XXXXXX").string();
-    path = ::mkdtemp(pattern.data());
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  fs::path path;
-};
 
 assay::CommandResult run(const std::vector<std::string>& command) {
   assay::CommandOptions options;
@@ -106,21 +92,21 @@ double cpu_of_children() {
 int main(int argc, char** argv) {
   const int cases = argc > 1 ? std::atoi(argv[1]) : 2000;
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 1;
-  const Folder folder;
+  const assay::ScratchFolder folder("assay-bench");
   const std::string assay = (fs::canonical("/proc/self/exe").parent_path() / "assay").string();
-  std::ofstream(folder.path / "suite.yaml") << fmt::format(
+  std::ofstream(folder.path() / "suite.yaml") << fmt::format(
       "name: many\ndefaults: {{rules: {{repeat-spread: {{max: 1}}, interval-width: {{max: 1}}}}}}\n"
       "cases:\n  - {{case: null:native:cpu:1:1:{}, config: {{steps: 50, step_ms: 5}}}}\n",
       rounds);
-  const assay::CommandResult made = run({assay, "run", (folder.path / "suite.yaml").string(),
-                                         "--out", (folder.path / "results").string()});
-  if (!fs::exists(folder.path / "results/latest/result.json")) {
+  const assay::CommandResult made = run({assay, "run", (folder.path() / "suite.yaml").string(),
+                                         "--out", (folder.path() / "results").string()});
+  if (!fs::exists(folder.path() / "results/latest/result.json")) {
     fmt::print(stderr, "{}{}", made.out, made.err);
     return 1;
   }
-  const auto original = assay::store::RunDir::open(folder.path / "results/latest");
-  const std::string base = multiply(original, folder.path / "base", cases).string();
-  const std::string other = multiply(original, folder.path / "new", cases).string();
+  const auto original = assay::store::RunDir::open(folder.path() / "results/latest");
+  const std::string base = multiply(original, folder.path() / "base", cases).string();
+  const std::string other = multiply(original, folder.path() / "new", cases).string();
   std::vector<double> seconds;
   std::vector<double> cpu;
   for (int i = 0; i < 5; ++i) {

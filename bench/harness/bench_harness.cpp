@@ -22,6 +22,7 @@
 
 #include "core/files.h"
 #include "core/json.h"
+#include "core/scratch_folder.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "core/time.h"
@@ -34,26 +35,19 @@ using namespace std::chrono_literals;
 
 class Bench {
  public:
-  explicit Bench(fs::path assay) : assay_(std::move(assay)) {
-    std::string pattern = (fs::temp_directory_path() / "assay-bench-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~Bench() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
+  explicit Bench(fs::path assay) : assay_(std::move(assay)) {}
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
   /// Runs the suite; the journal's events.
   std::vector<Json> run(const std::string& suite, int expected = 0) {
-    std::ofstream(folder_ / "suite.yaml") << suite;
+    std::ofstream(folder_.path() / "suite.yaml") << suite;
     assay::CommandOptions options;
     options.timeout = std::chrono::minutes(5);
     started_ns = assay::mono_now_ns();
     const assay::CommandResult result =
-        assay::run_command({assay_.string(), "run", (folder_ / "suite.yaml").string(), "--out",
-                            (folder_ / "results").string()},
+        assay::run_command({assay_.string(), "run", (folder_.path() / "suite.yaml").string(),
+                            "--out", (folder_.path() / "results").string()},
                            options);
     ended_ns = assay::mono_now_ns();
     if (result.status.code != expected) {
@@ -62,13 +56,13 @@ class Bench {
       std::exit(1);
     }
     std::vector<Json> events;
-    const std::string journal = assay::read_file(folder_ / "results/latest/journal.jsonl");
+    const std::string journal = assay::read_file(folder_.path() / "results/latest/journal.jsonl");
     for (const std::string_view line : assay::split(journal, '\n'))
       if (!line.empty()) events.push_back(Json::parse(line));
     return events;
   }
   [[nodiscard]] Json result() const {
-    return Json::parse(assay::read_file(folder_ / "results/latest/result.json"));
+    return Json::parse(assay::read_file(folder_.path() / "results/latest/result.json"));
   }
 
   std::int64_t started_ns = 0;
@@ -76,7 +70,7 @@ class Bench {
 
  private:
   fs::path assay_;
-  fs::path folder_;
+  const assay::ScratchFolder folder_{"assay-bench"};
 };
 
 const Json& first(const std::vector<Json>& events, const std::string& name) {

@@ -7,6 +7,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "core/scratch_folder.h"
 #include "jobs/job_store.h"
 #include "jobs/scheduler.h"
 
@@ -95,24 +96,11 @@ BENCHMARK(decision)
     ->Args({mixed, 1000})
     ->Unit(benchmark::kMillisecond);
 
-struct Folder {
-  Folder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "assay-bench-XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
-    path = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  std::filesystem::path path;
-};
-
 /// Written past the store's own calls: 100,000 jobs that each took a transaction would take long.
 JobStore& full_store() {
-  static const Folder folder;
+  static const assay::ScratchFolder folder("assay-bench");
   static JobStore store = [] {
-    JobStore made(folder.path / "jobs.db");
+    JobStore made(folder.path() / "jobs.db");
     NewJob job;
     job.submission.name = "resnet-50 of a finished job";
     job.submission.command = std::string(300, 'x');
@@ -122,7 +110,7 @@ JobStore& full_store() {
     Event kill;
     kill.kind = EventKind::kill_asked;
     (void)made.apply(id, kill, 2);
-    assay::database::Database raw(folder.path / "jobs.db");
+    assay::database::Database raw(folder.path() / "jobs.db");
     raw.execute(R"(BEGIN;
 WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
 INSERT INTO jobs SELECT i, name || ' ' || i, 'user' || (i % 500), 'team' || (i % 20), queue,

@@ -31,6 +31,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/scratch_folder.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "database/database.h"
@@ -322,9 +323,8 @@ void feed_streams(pid_t server, std::uint16_t port, const std::string& token, in
 }
 
 int bench(int jobs, int clients, int streams, double seconds) {
-  std::string pattern = fs::temp_directory_path() / "assay-bench-serve-XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) throw Error(ErrorKind::environment, "no folder");
-  const fs::path data = pattern;
+  const ScratchFolder folder("assay-bench-serve");
+  const fs::path& data = folder.path();
   fill(data, jobs);
   std::string token;
   {
@@ -371,7 +371,6 @@ int bench(int jobs, int clients, int streams, double seconds) {
   ::kill(server, SIGTERM);
   int status = 0;
   ::waitpid(server, &status, 0);
-  fs::remove_all(data);
   return 0;
 }
 

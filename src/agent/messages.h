@@ -44,7 +44,7 @@ struct Hello {
 };
 
 /// A piece of the conversation between a program of the round that said `ssh HOST` and what runs
-/// for it on another node (agent/round_ssh.h). The controller passes it on to the agent of `peer`,
+/// for it on another node (agent/ssh_relay.h). The controller passes it on to the agent of `peer`,
 /// with the sender's number in its place: it is a report and a request.
 struct Relay {
   static constexpr const char* kType = "relay";

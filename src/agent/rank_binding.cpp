@@ -19,7 +19,7 @@ namespace assay::agent {
 
 namespace {
 
-constexpr std::size_t kMostNumaNodes = 1024;
+constexpr std::size_t kMaxNumaNodes = 1024;
 constexpr std::size_t kBitsOfWord = 8 * sizeof(unsigned long);
 
 CpuSet list_in(const std::filesystem::path& file) {
@@ -135,12 +135,12 @@ BoundHere::BoundHere(const RankBinding& binding) : before_(CpuSet::usable()) {
     throw system_error(ErrorKind::environment, "cannot bind to CPUs " + binding.cpus.text(), {},
                        errno);
   if (!binding.memory) return;
-  std::array<unsigned long, kMostNumaNodes / kBitsOfWord> mask{};
+  std::array<unsigned long, kMaxNumaNodes / kBitsOfWord> mask{};
   const auto node = static_cast<std::size_t>(*binding.memory);
-  if (node >= kMostNumaNodes) return;
+  if (node >= kMaxNumaNodes) return;
   mask[node / kBitsOfWord] = 1UL << (node % kBitsOfWord);
   // Preferred, not strict: a rank that needs more than its node has is slow, not killed.
-  memory_ = ::syscall(SYS_set_mempolicy, MPOL_PREFERRED, mask.data(), kMostNumaNodes) == 0;
+  memory_ = ::syscall(SYS_set_mempolicy, MPOL_PREFERRED, mask.data(), kMaxNumaNodes) == 0;
 }
 
 BoundHere::~BoundHere() {

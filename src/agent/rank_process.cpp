@@ -19,7 +19,7 @@ constexpr std::size_t kReadsPerTurn = 8;
 // What a dead rank may have left in its pipe; bounded because others may still write into it.
 constexpr std::size_t kReadsAfterExit = 1024;
 // Of each of many ranks a few lines are shown all the same.
-constexpr std::size_t kLeastLiveBytes = 1024;
+constexpr std::size_t kMinLiveBytes = 1024;
 
 // What srun tells the agent about its own task contradicts the ranks' numbers, and an srun that a
 // rank starts would take it for its own. What is about the whole job stays.
@@ -65,7 +65,7 @@ RankProcess::RankProcess(asio::io_context& loop, const RankRequest& request,
       log_(round.directory / fmt::format("rank{}.out.log", request.rank), round.output_limit),
       live_(round.live_bytes == 0
                 ? 0
-                : std::max<std::size_t>(round.live_bytes / round.ranks.size(), kLeastLiveBytes)),
+                : std::max<std::size_t>(round.live_bytes / round.ranks.size(), kMinLiveBytes)),
       output_(loop) {}
 
 std::string RankProcess::start(const std::vector<std::string>& common_env,

@@ -40,12 +40,18 @@ struct RoundSshRequest {
   std::filesystem::path folder{};      ///< is made, for the round's user alone; empty: no ssh
   std::map<std::string, int> nodes{};  ///< what a node of the round may be called → its number
   std::map<std::string, std::string> env;  ///< of what runs here for others, besides the round's
+  /// What runs here for others runs within this command, which is `assay-agent --visitors` in a
+  /// container; empty: on the node. And what removes the container.
+  std::vector<std::string> container{};
+  std::vector<std::string> cleanup{};
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
     field.optional("folder", self.folder);
     field.optional("nodes", self.nodes);
     field.optional("env", self.env);
+    field.optional("container", self.container);
+    field.optional("cleanup", self.cleanup);
   }
 };
 
@@ -54,8 +60,11 @@ struct RoundRequest {
   static constexpr const char* kType = "round";
   std::string id;  ///< unique over all runs; every rank carries it as ASSAY_ROUND_ID
   std::filesystem::path directory;
-  bool fresh = false;   ///< what an earlier attempt left in `directory` is removed first
-  std::string workdir;  ///< empty: the agent's
+  bool fresh = false;  ///< what an earlier attempt left in `directory` is removed first
+  /// A file of the run that is there where `directory` is on a file system that the nodes share;
+  /// empty: it need not be on one.
+  std::filesystem::path shared_file{};
+  std::string workdir;                       ///< empty: the agent's
   std::map<std::string, std::string> files;  ///< name in `directory` → content
   std::map<std::string, std::string> env;    ///< common to all ranks
   /// None: what runs here is started by another node's rank (mpirun). The machine is watched, with
@@ -87,6 +96,7 @@ struct RoundRequest {
     field("id", self.id);
     field("directory", self.directory);
     field.optional("fresh", self.fresh);
+    field.optional("shared_file", self.shared_file);
     field.optional("workdir", self.workdir);
     field("files", self.files);
     field("env", self.env);

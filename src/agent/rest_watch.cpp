@@ -20,10 +20,10 @@ constexpr double kNoWork_s = 0.05;
 
 // They wait for the process that they started, and do nothing else meanwhile.
 constexpr auto kWaiting = std::to_array<std::string_view>(
-    {"sh",   "bash",      "dash",      "ash",         "zsh",    "ksh",    "sudo",
-     "su",   "runuser",   "setpriv",   "env",         "nice",   "stdbuf", "timeout",
-     "tini", "dumb-init", "catatonit", "docker-init", "podman", "conmon", "crun",
-     "runc", "enroot",    "apptainer", "singularity", "starter"});
+    {"sh",   "bash",      "dash",      "ash",         "zsh",     "ksh",        "sudo",
+     "su",   "runuser",   "setpriv",   "env",         "nice",    "stdbuf",     "timeout",
+     "tini", "dumb-init", "catatonit", "docker-init", "podman",  "conmon",     "crun",
+     "runc", "enroot",    "apptainer", "singularity", "starter", "assay-agent"});
 
 bool is_endless_sleep(const ProcessLook& process) {
   // Of busybox, sleep is an argument.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <asio/post.hpp>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,11 +70,33 @@ RoundSupervisor::RoundSupervisor(asio::io_context& loop, int node, RoundRequest 
 
 RoundSupervisor::~RoundSupervisor() = default;
 
+namespace {
+
+// Else the node would write its evidence to a disk of its own, where nobody finds it.
+void require_shared(const std::filesystem::path& file) {
+  // A file system on the network may be slow to show what another node has just made.
+  constexpr int kLooks = 50;
+  constexpr int kBetweenMs = 100;
+  for (int i = 0; i < kLooks; ++i) {
+    std::error_code ec;
+    if (file.empty() || std::filesystem::exists(file, ec)) return;
+    ::poll(nullptr, 0, kBetweenMs);
+  }
+  throw Error(
+      ErrorKind::environment, "the folder of the run is not there on this node",
+      file.parent_path().string(),
+      "the nodes must share it under this path (of the platform: the server's data folder); "
+      "or set cluster.slurm.shared: false, and the files are sent");
+}
+
+}  // namespace
+
 void RoundSupervisor::start() {
   started_ns_ = mono_now_ns();
   next_marks_ns_ = started_ns_ + kFirstMarks;
   cpu_before_s_ = self_cpu_s();
   try {
+    require_shared(request_.shared_file);
     if (request_.fresh && std::filesystem::exists(request_.directory))
       forget_node_files(request_.directory);
     make_directories(request_.directory);
@@ -127,6 +150,7 @@ void RoundSupervisor::start_ssh() {
   setup.node = node_;
   setup.round = request_.id;
   setup.request = request_.ssh;
+  setup.program.argv = request_.ssh.container;
   setup.program.folder = request_.workdir;
   setup.program.cgroup = cgroup_->procs();
   const auto path_of = [&](std::map<std::string, std::string>& env) {
@@ -142,7 +166,7 @@ void RoundSupervisor::start_ssh() {
   std::map<std::string, std::string> served = request_.env;
   for (const auto& [name, value] : request_.ssh.env) served[name] = value;
   served["PATH"] = path_of(served);
-  served[entry::kSshFolderVariable] = request_.ssh.folder.string();
+  served[kSshFolderVariable] = request_.ssh.folder.string();
   served[std::string(kRoundVariable)] = request_.id;
   std::vector<std::string> overrides;
   for (const auto& [name, value] : served) overrides.push_back(name + "=" + value);
@@ -151,16 +175,17 @@ void RoundSupervisor::start_ssh() {
     ssh_ = std::make_unique<RoundSsh>(loop_, std::move(setup),
                                       [this](const Relay& relay) { send_(relay); });
   } catch (const Error& error) {
+    if (!request_.ssh.container.empty()) throw;  // containers have its folder mounted
     return send_gap("ssh", 0, error.what());
   }
   for (RankRequest& rank : request_.ranks) rank.env["PATH"] = path_of(rank.env);
   request_.env.erase("PATH");
-  request_.env[entry::kSshFolderVariable] = request_.ssh.folder.string();
+  request_.env[kSshFolderVariable] = request_.ssh.folder.string();
 }
 
 void RoundSupervisor::relay(const Relay& relay) {
   if (ssh_) ssh_->receive(relay);
-  if (ssh_) most_marked_ = std::max(most_marked_, std::min(ssh_->started(), 1));
+  if (ssh_) most_marked_ = std::max(most_marked_, std::min(ssh_->visitors().started(), 1));
 }
 
 void RoundSupervisor::watch_machine() {
@@ -256,6 +281,7 @@ void RoundSupervisor::children_changed() {
   for (const auto& rank : ranks_)
     if (rank->reap() && !rests_) report_exit(*rank);
   if (any_running() || (only_watches() && phase_ == Phase::running)) return;
+  if (ssh_ && !ssh_->visitors().finish()) return;
   if (!rests_) finish_watching(mono_now_ns());
   phase_ = Phase::leftovers;
   leftovers_.begin(mono_now_ns());
@@ -313,7 +339,7 @@ void RoundSupervisor::stop(EndedBy cause, Nanoseconds grace) {
     rank->signal(SIGTERM);
     rank->signal(SIGCONT);  // a stopped process can act on the signal only when it goes on
   }
-  if (ssh_) ssh_->signal(SIGTERM);
+  if (ssh_) ssh_->visitors().signal(SIGTERM);
   children_changed();
 }
 
@@ -423,11 +449,14 @@ void RoundSupervisor::remove_containers() {
       send_gap("rank" + std::to_string(ranks_[i]->rank()), 0,
                "its container could not be removed with " + command.front());
   }
+  if (ssh_ && ssh_->visitors().used_container() && !clean_up(request_.ssh.cleanup, deadline) &&
+      phase_ == Phase::closing)
+    send_gap("ssh", 0, "its container could not be removed with " + request_.ssh.cleanup.front());
 }
 
 bool RoundSupervisor::any_running() const {
   return std::ranges::any_of(ranks_, [](const auto& rank) { return rank->running(); }) ||
-         (ssh_ && ssh_->busy());
+         (ssh_ && ssh_->visitors().busy());
 }
 
 void RoundSupervisor::look_where_ranks_run(std::int64_t mono) {

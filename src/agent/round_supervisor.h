@@ -19,8 +19,8 @@
 #include "agent/rank_watch.h"
 #include "agent/rest_watch.h"
 #include "agent/round_cgroup.h"
-#include "agent/round_ssh.h"
 #include "agent/running_rounds.h"
+#include "agent/ssh_relay.h"
 #include "telemetry/machine_watch.h"
 #include "telemetry/recorder.h"
 

@@ -21,8 +21,8 @@ namespace {
 
 // "assay-round/RUN/PID-RANDOM"; sockaddr_un has 107 bytes for it.
 constexpr std::string_view kName = "assay-round/";
-constexpr std::size_t kLongestRun = 64;
-constexpr std::size_t kMostPeers = 64;  // whoever opens more connections is not heard
+constexpr std::size_t kMaxRun = 64;
+constexpr std::size_t kMaxPeers = 64;  // whoever opens more connections is not heard
 
 // The kernel's word on who is at the other end.
 std::string peer_user(int socket) {
@@ -53,12 +53,12 @@ std::optional<std::string> round_of_socket(std::string_view line) {
     return std::nullopt;
   std::string_view rest = line.substr(at + 2 + kName.size());
   const auto end = rest.find('/');
-  if (end == 0 || end == std::string_view::npos || end > kLongestRun) return std::nullopt;
+  if (end == 0 || end == std::string_view::npos || end > kMaxRun) return std::nullopt;
   return std::string(rest.substr(0, end));
 }
 
 RunningRounds::RunningRounds(asio::io_context& loop, std::string run)
-    : loop_(loop), run_(printable(run).substr(0, kLongestRun)), acceptor_(loop) {
+    : loop_(loop), run_(printable(run).substr(0, kMaxRun)), acceptor_(loop) {
   std::ranges::replace(run_, '/', '-');
   std::random_device entropy;
   const std::string name =
@@ -66,7 +66,7 @@ RunningRounds::RunningRounds(asio::io_context& loop, std::string run)
   asio::error_code ec;
   acceptor_.open(Protocol(), ec);
   if (!ec) acceptor_.bind(Protocol::endpoint(name), ec);
-  if (!ec) acceptor_.listen(static_cast<int>(kMostPeers), ec);
+  if (!ec) acceptor_.listen(static_cast<int>(kMaxPeers), ec);
   if (ec) {
     acceptor_.close(ec);
     return;
@@ -87,7 +87,7 @@ void RunningRounds::accept() {
   acceptor_.async_accept(
       peer->socket, [this, peer, alive = std::weak_ptr<bool>(alive_)](const asio::error_code& ec) {
         if (ec || alive.expired()) return;
-        if (peers_.size() < kMostPeers) {
+        if (peers_.size() < kMaxPeers) {
           peers_.push_back(peer);
           hear(peer);
         }
@@ -99,7 +99,7 @@ void RunningRounds::connect_to_others() {
   const std::string table = read_file_or_empty("/proc/net/unix");
   for (const std::string_view line : split(table, '\n')) {
     const auto run = round_of_socket(line);
-    if (!run || *run == run_ || peers_.size() >= kMostPeers) continue;
+    if (!run || *run == run_ || peers_.size() >= kMaxPeers) continue;
     const std::string name = std::string(1, '\0') + std::string(line.substr(line.rfind(" @") + 2));
     auto peer = std::make_shared<Peer>(loop_);
     asio::error_code ec;
@@ -136,9 +136,9 @@ void RunningRounds::hear(const std::shared_ptr<Peer>& peer) {
         if (peer->run.empty()) {
           peer->text.append(peer->buffer.data(), size);
           const auto end = peer->text.find('\n');
-          if (end != std::string::npos && end <= kLongestRun)
+          if (end != std::string::npos && end <= kMaxRun)
             meet(peer, printable(std::string_view(peer->text).substr(0, end)));
-          else if (peer->text.size() > kLongestRun)
+          else if (peer->text.size() > kMaxRun)
             return;  // not a round
         }
         hear(peer);

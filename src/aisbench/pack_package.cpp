@@ -11,6 +11,7 @@
 #include "core/files.h"
 #include "core/pattern.h"
 #include "core/regular_file.h"
+#include "core/scratch_folder.h"
 #include "core/sha256.h"
 #include "core/subprocess.h"
 #include "core/text.h"
@@ -23,27 +24,6 @@ namespace {
 
 constexpr auto kLimit = std::chrono::minutes(10);
 constexpr std::uintmax_t kMaxConfig = 1 << 20;
-
-/// A folder beside the archive that goes with this object.
-class StagingFolder {
- public:
-  explicit StagingFolder(const fs::path& output) {
-    std::string pattern = output.string() + ".XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw system_error(ErrorKind::environment, "cannot make a folder", pattern, errno);
-    path_ = pattern;
-  }
-  StagingFolder(const StagingFolder&) = delete;
-  StagingFolder& operator=(const StagingFolder&) = delete;
-  ~StagingFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
-
- private:
-  fs::path path_;
-};
 
 bool left_out(const fs::path& below) {
   const std::string name = below.filename().string();
@@ -212,7 +192,7 @@ PackReport pack_package(const PackOptions& options) {
 
   PackReport report;
   try {
-    const StagingFolder stage(options.output);
+    const ScratchFolder stage(options.output.parent_path(), options.output.filename().string());
     const fs::path base = stage.path() / name;
     report.files = copy_tree(options.source, whole ? base : base / "code", stage.path());
     const fs::path own = fs::weakly_canonical(options.output, ec);

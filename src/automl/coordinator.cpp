@@ -70,7 +70,7 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
     tick();
   }
 
-  void end(const std::string& reason, const std::string& detail) {
+  void end(ExperimentEnd reason, const std::string& detail) {
     apply(experiment_.end(now_s(), reason, detail));
   }
 
@@ -290,7 +290,7 @@ double Coordinator::elapsed_s() const {
 bool Coordinator::ended() const {
   return impl_->experiment_.ended();
 }
-const std::string& Coordinator::end_reason() const {
+std::optional<ExperimentEnd> Coordinator::end_reason() const {
   return impl_->experiment_.end_reason();
 }
 const std::string& Coordinator::end_detail() const {
@@ -299,7 +299,7 @@ const std::string& Coordinator::end_detail() const {
 asio::awaitable<void> Coordinator::run() {
   return impl_->run();
 }
-void Coordinator::end(const std::string& reason, const std::string& detail) {
+void Coordinator::end(ExperimentEnd reason, const std::string& detail) {
   impl_->end(reason, detail);
 }
 

@@ -39,15 +39,15 @@ class Coordinator {
   /// Seconds that the experiment has gone on, earlier coordinators included.
   [[nodiscard]] double elapsed_s() const;
   [[nodiscard]] bool ended() const;
-  [[nodiscard]] const std::string& end_reason() const;
+  [[nodiscard]] std::optional<ExperimentEnd> end_reason() const;
   [[nodiscard]] const std::string& end_detail() const;
 
   /// Runs until the experiment has ended and its workers are gone, for which they have ten seconds.
   /// Throws Error of kind environment when the journal cannot be written (a full disk); what was
   /// journaled by then stays, and the experiment can be resumed.
   asio::awaitable<void> run();
-  /// Ends the experiment and asks the workers to stop. `reason` is "stopped" or "failed".
-  void end(const std::string& reason, const std::string& detail);
+  /// Ends the experiment and asks the workers to stop. `reason` is `stopped` or `failed`.
+  void end(ExperimentEnd reason, const std::string& detail);
 
  private:
   class Impl;

@@ -60,11 +60,12 @@ Experiment::Actions Experiment::begin(double now_s, const std::vector<Planned>& 
       pace_.tell(at_s - trial.epoch_s, static_cast<double>(trial.planned.per_sample.aiperf_train));
       trial.epoch_s = at_s;
     } else if (kind == "ended") {
-      const bool ok = event.value("status", "") == "ok";
+      const auto status = parse_enum<TrialStatus>(event.value("status", ""));
+      const bool ok = status == TrialStatus::ok;
       trial.state = !event.value("final", false) ? State::waiting : ok ? State::ok : State::failed;
       if (trial.state == State::ok) trial.accuracy = event.value("accuracy", 0.0);
       // No worker's fault, so it does not count as an attempt.
-      if (event.value("status", "") == "stopped" || !event.contains("worker")) --trial.attempt;
+      if (status == TrialStatus::stopped || !event.contains("worker")) --trial.attempt;
     }
   }
   for (std::size_t id = 0; id < trials_.size(); ++id) {
@@ -76,7 +77,7 @@ Experiment::Actions Experiment::begin(double now_s, const std::vector<Planned>& 
              {{"event", "ended"},
               {"trial", id},
               {"attempt", trial.attempt},
-              {"status", "lost"},
+              {"status", to_text(TrialStatus::lost)},
               {"reason", "the coordinator ended"},
               {"final", false}},
              actions);
@@ -219,7 +220,7 @@ Experiment::Actions Experiment::tick(double now_s) {
   Actions actions;
   if (ended()) return actions;
   if (now_s >= seconds(settings_.max_duration)) {
-    conclude(now_s, "time", "the time is over", actions);
+    conclude(now_s, ExperimentEnd::time, "the time is over", actions);
     return actions;
   }
   excuse_pause(now_s);
@@ -283,7 +284,7 @@ void Experiment::check_workers(double now_s, Actions& actions) {
   if (!all_came && now_s - began_s_ <= kFirstWorker) return;
   if (came_.empty())
     return conclude(
-        now_s, "failed",
+        now_s, ExperimentEnd::failed,
         fmt::format("no worker came within {:.0f} s: see the ranks' logs", kFirstWorker), actions);
   // Who was cut off may come back within the time that it might have been silent.
   if (now_s - heard_s_ <= seconds(settings_.silence)) return;
@@ -292,38 +293,38 @@ void Experiment::check_workers(double now_s, Actions& actions) {
   for (const auto& [rank, who] : lost_)
     if (named++ < kNamed) names += (names.empty() ? "" : "; ") + who;
   if (named > kNamed) names += fmt::format("; and {} more", named - kNamed);
-  conclude(now_s, "failed", "no worker is left: " + names, actions);
+  conclude(now_s, ExperimentEnd::failed, "no worker is left: " + names, actions);
 }
 
 void Experiment::check_end(double now_s, Actions& actions) {
   if (ended() || running_ > 0 || !waiting_.empty()) return;
   if (static_cast<std::int64_t>(trials_.size()) >= settings_.max_trials)
-    conclude(now_s, "trials",
+    conclude(now_s, ExperimentEnd::trials,
              trials_.size() == 1 ? std::string("the only trial is done")
                                  : fmt::format("all {} trials are done", trials_.size()),
              actions);
   else if (!exhausted_.empty())
-    conclude(now_s, trials_.empty() ? "failed" : "exhausted", exhausted_, actions);
+    conclude(now_s, trials_.empty() ? ExperimentEnd::failed : ExperimentEnd::exhausted, exhausted_,
+             actions);
 }
 
-Experiment::Actions Experiment::end(double now_s, const std::string& reason,
-                                    const std::string& detail) {
+Experiment::Actions Experiment::end(double now_s, ExperimentEnd reason, const std::string& detail) {
   Actions actions;
   if (!ended()) conclude(now_s, reason, detail, actions);
   return actions;
 }
 
-void Experiment::conclude(double now_s, const std::string& reason, const std::string& detail,
+void Experiment::conclude(double now_s, ExperimentEnd reason, const std::string& detail,
                           Actions& actions) {
   for (auto& [worker, state] : workers_) {
     const std::vector<std::int64_t> trials = state.trials;
     for (const std::int64_t id : trials)
-      end_attempt(now_s, id, "stopped", "the experiment ended", false, actions);
+      end_attempt(now_s, id, TrialStatus::stopped, "the experiment ended", false, actions);
     actions.send.push_back({worker, Stop{}});
   }
   end_reason_ = reason;
   end_detail_ = detail;
-  record(now_s, {{"event", "end"}, {"reason", reason}, {"detail", detail}}, actions);
+  record(now_s, {{"event", "end"}, {"reason", to_text(reason)}, {"detail", detail}}, actions);
   closed_ = true;
 }
 

@@ -12,6 +12,7 @@
 #include "automl/pace.h"
 #include "automl/planner.h"
 #include "automl/report_check.h"
+#include "automl/trial_status.h"
 #include "automl/worker_protocol.h"
 
 namespace assay::automl {
@@ -76,11 +77,11 @@ class Experiment {
   /// Checks the time limits; called at least once a second. A longer pause is the coordinator's
   /// own, and is not held against the workers.
   [[nodiscard]] Actions tick(double now_s);
-  /// Ends the experiment; `reason` is "stopped" or "failed".
-  [[nodiscard]] Actions end(double now_s, const std::string& reason, const std::string& detail);
+  /// Ends the experiment; `reason` is `stopped` or `failed`.
+  [[nodiscard]] Actions end(double now_s, ExperimentEnd reason, const std::string& detail);
 
-  [[nodiscard]] bool ended() const noexcept { return !end_reason_.empty(); }
-  [[nodiscard]] const std::string& end_reason() const noexcept { return end_reason_; }
+  [[nodiscard]] bool ended() const noexcept { return end_reason_.has_value(); }
+  [[nodiscard]] std::optional<ExperimentEnd> end_reason() const noexcept { return end_reason_; }
   [[nodiscard]] const std::string& end_detail() const noexcept { return end_detail_; }
 
   [[nodiscard]] const Graph* graph(std::int64_t trial) const noexcept;
@@ -133,15 +134,14 @@ class Experiment {
   void on_epoch(double now_s, int worker, const Epoch& epoch, Actions& actions);
   void on_done(double now_s, int worker, const Done& done, Actions& actions);
   /// Ends an attempt; `final` when the trial has its result.
-  void end_attempt(double now_s, std::int64_t id, const char* status, const std::string& reason,
+  void end_attempt(double now_s, std::int64_t id, TrialStatus status, const std::string& reason,
                    bool final, Actions& actions, const Done* done = nullptr);
   void give_back(double now_s, std::int64_t id, const std::string& reason, Actions& actions);
   void remove(double now_s, int worker, const std::string& reason, Actions& actions);
   void record_refusal(double now_s, const Hello& hello, const std::string& why, Actions& actions);
   void refuse(double now_s, int worker, const std::string& why, Actions& actions);
   void send_away(double now_s, int worker, const std::string& reason, Actions& actions);
-  void conclude(double now_s, const std::string& reason, const std::string& detail,
-                Actions& actions);
+  void conclude(double now_s, ExperimentEnd reason, const std::string& detail, Actions& actions);
   void check_end(double now_s, Actions& actions);
   /// Ends it when nobody is left who could come back.
   void check_workers(double now_s, Actions& actions);
@@ -159,7 +159,7 @@ class Experiment {
   std::deque<std::int64_t> waiting_;  // those that were lost first
   std::deque<int> idle_;              // ready, and nothing to do
   std::string exhausted_;
-  std::string end_reason_;
+  std::optional<ExperimentEnd> end_reason_;
   std::string end_detail_;
   int failures_in_a_row_ = 0;
   double began_s_ = 0;

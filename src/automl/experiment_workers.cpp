@@ -113,19 +113,20 @@ void Experiment::give_back(double now_s, std::int64_t id, const std::string& rea
   if (trial.state != State::running) return;
   if (trial.dropped_s) {
     const bool measured = trial.accuracy.has_value();
-    end_attempt(now_s, id, measured ? "ok" : "failed", "time limit of the trial", true, actions);
+    end_attempt(now_s, id, measured ? TrialStatus::ok : TrialStatus::failed,
+                "time limit of the trial", true, actions);
   } else if (trial.attempt >= settings_.attempts) {
-    end_attempt(now_s, id, "failed",
+    end_attempt(now_s, id, TrialStatus::failed,
                 fmt::format("{} lost with it, the last: {}",
                             counted(trial.attempt, "worker was", "workers were"), reason),
                 true, actions);
   } else {
-    end_attempt(now_s, id, "lost", reason, false, actions);
+    end_attempt(now_s, id, TrialStatus::lost, reason, false, actions);
     waiting_.push_front(id);
   }
 }
 
-void Experiment::end_attempt(double now_s, std::int64_t id, const char* status,
+void Experiment::end_attempt(double now_s, std::int64_t id, TrialStatus status,
                              const std::string& reason, bool final, Actions& actions,
                              const Done* done) {
   Trial& trial = trials_[static_cast<std::size_t>(id)];
@@ -135,7 +136,7 @@ void Experiment::end_attempt(double now_s, std::int64_t id, const char* status,
     event["host"] = event_text(at->second.hello.host);
     std::erase(at->second.trials, id);
   }
-  event["status"] = status;
+  event["status"] = to_text(status);
   event["reason"] = event_text(reason);
   event["final"] = final;
   if (trial.accuracy) event["accuracy"] = *trial.accuracy;
@@ -149,7 +150,7 @@ void Experiment::end_attempt(double now_s, std::int64_t id, const char* status,
   }
   record(now_s, std::move(event), actions);
   --running_;
-  const bool ok = std::string_view(status) == "ok";
+  const bool ok = status == TrialStatus::ok;
   if (!final) {
     trial.state = State::waiting;
     return;
@@ -257,19 +258,20 @@ void Experiment::on_done(double now_s, int worker, const Done& done, Actions& ac
   trial->validated = std::max(trial->validated, done.validated);
   if (done.trained > 0 || done.ok) state.failures = 0;
   if (trial->dropped_s) {
-    end_attempt(now_s, done.trial, trial->accuracy ? "ok" : "failed", "time limit of the trial",
-                true, actions, &done);
+    end_attempt(now_s, done.trial, trial->accuracy ? TrialStatus::ok : TrialStatus::failed,
+                "time limit of the trial", true, actions, &done);
   } else if (done.ok && trial->accuracy) {
-    end_attempt(now_s, done.trial, "ok", "", true, actions, &done);
+    end_attempt(now_s, done.trial, TrialStatus::ok, "", true, actions, &done);
   } else if (done.ok) {
-    end_attempt(now_s, done.trial, "failed", "no epoch was reported", true, actions, &done);
+    end_attempt(now_s, done.trial, TrialStatus::failed, "no epoch was reported", true, actions,
+                &done);
   } else if (done.trained > 0 || trial->avoid >= 0) {
-    end_attempt(now_s, done.trial, "failed", done.reason, true, actions, &done);
+    end_attempt(now_s, done.trial, TrialStatus::failed, done.reason, true, actions, &done);
   } else {
     // It was not even begun: the worker (a missing data set) or the trial may be the cause. Another
     // worker tells.
     trial->avoid = state.hello.rank;
-    end_attempt(now_s, done.trial, "failed", done.reason, false, actions, &done);
+    end_attempt(now_s, done.trial, TrialStatus::failed, done.reason, false, actions, &done);
     waiting_.push_front(done.trial);
     if (++state.failures >= kWorkerFailures && workers_.size() > 1) {
       const std::string reason = fmt::format("{} trials in a row could not be begun, the last: {}",
@@ -278,7 +280,7 @@ void Experiment::on_done(double now_s, int worker, const Done& done, Actions& ac
     }
   }
   if (failures_in_a_row_ >= std::max(kMinFailures, 3 * settings_.workers))
-    conclude(now_s, "failed",
+    conclude(now_s, ExperimentEnd::failed,
              fmt::format("{} trials in a row failed, the last: {}", failures_in_a_row_,
                          event_text(done.reason)),
              actions);
@@ -289,7 +291,7 @@ Experiment::Actions Experiment::failed(double now_s, int worker, std::int64_t id
                                        const std::string& reason) {
   Actions actions;
   if (held(worker, id) == nullptr) return actions;
-  end_attempt(now_s, id, "failed", reason, true, actions);
+  end_attempt(now_s, id, TrialStatus::failed, reason, true, actions);
   actions.send.push_back({worker, Drop{id}});
   dispatch(now_s, actions);
   check_end(now_s, actions);

@@ -267,13 +267,13 @@ class JournalReader {
 
   void ended(std::int64_t id, Trial& trial, const Json& event) {
     trial.running = false;
-    const std::string status = text_at(event, "status");
+    const auto status = parse_enum<TrialStatus>(text_at(event, "status"));
     if (member_at(event, "final") == true) ++results_;
-    if (status == "stopped" || !event.contains("worker")) --trial.attempts;
+    if (status == TrialStatus::stopped || !event.contains("worker")) --trial.attempts;
     if (!event.contains("trained")) return;  // the coordinator ended before it
     Done done;
     done.trial = id;
-    done.ok = status == "ok" && text_at(event, "reason").empty();
+    done.ok = status == TrialStatus::ok && text_at(event, "reason").empty();
     done.epochs = static_cast<int>(integer_at(event, "epochs", 0));
     done.trained = integer_at(event, "trained", 0);
     done.validated = integer_at(event, "validated", 0);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "automl/trained_graph.h"
+#include "automl/trial_status.h"
 #include "core/error.h"
 #include "core/json_error.h"
 
@@ -85,7 +86,7 @@ std::vector<Planned> Planner::replay(const std::vector<Json>& events, const std:
     for (; results_ < known && next < results.size(); ++next) {
       const Json& result = *results[next];
       const std::int64_t trial = result.at("trial").get<std::int64_t>();
-      if (result.at("status") == "ok")
+      if (parse_enum<TrialStatus>(result.at("status").get<std::string>()) == TrialStatus::ok)
         tell(trial, result.at("accuracy").get<double>());
       else
         tell_failed(trial, result.value("reason", ""));

@@ -62,7 +62,7 @@ class Reader {
       present_.clear();
       ++out_.resumed;
       out_.resumed_s = now_;
-      out_.ended.clear();
+      out_.ended.reset();
       out_.detail.clear();
     } else if (kind == "proposed") {
       proposed(event);
@@ -79,7 +79,7 @@ class Reader {
     } else if (kind == "worker") {
       worker(event);
     } else if (kind == "end") {
-      out_.ended = text_at(event, "reason");
+      out_.ended = parse_enum<ExperimentEnd>(text_at(event, "reason"));
       out_.detail = text_at(event, "detail");
     }
     moment_.t_s = now_;
@@ -164,7 +164,7 @@ class Reader {
     trial->attempts = static_cast<int>(integer_at(event, "attempt", 1));
     trial->worker = static_cast<int>(integer_at(event, "worker", -1));
     trial->host = text_at(event, "host");
-    trial->status = "running";
+    trial->status = TrialStatus::running;
     trial->reason.clear();
     trial->started_s = now_;
     trial->ended_s.reset();
@@ -222,7 +222,7 @@ class Reader {
     TrialRecord* trial = trial_of(event);
     if (trial == nullptr) return;
     count(*trial, event);
-    trial->status = text_at(event, "status");
+    trial->status = parse_enum<TrialStatus>(text_at(event, "status")).value_or(TrialStatus::failed);
     trial->reason = text_at(event, "reason");
     trial->ended_s = now_;
     trial->wait_s += number_at(event, "wait_s", 0);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "automl/graph.h"
+#include "automl/trial_status.h"
 #include "core/json.h"
 
 namespace assay::automl {
@@ -55,7 +56,7 @@ struct TrialRecord {
   int attempts = 0;
   int worker = -1;  ///< rank of the last attempt
   std::string host;
-  std::string status = "waiting";  ///< waiting, running, ok, failed, lost, stopped
+  TrialStatus status = TrialStatus::waiting;
   std::string reason;
   std::optional<double> accuracy;  ///< the best epoch of any attempt
   int epochs = 0;                  ///< complete ones, of the last attempt
@@ -99,8 +100,8 @@ struct ScorePoint {
 struct ExperimentRecord {
   Json settings = Json::object();
   double elapsed_s = 0;  ///< of its last event; goes on across resume, without the pause
-  std::string ended;   ///< time, trials, stopped, failed, exhausted; empty when no end was recorded
-  std::string detail;  ///< why, for people
+  std::optional<ExperimentEnd> ended;  ///< nothing when no end was recorded
+  std::string detail;                  ///< why, for people
   int resumed = 0;
   double resumed_s = 0;               ///< how long it had gone on when it was last resumed
   std::vector<TrialRecord> trials;    ///< by id

@@ -24,20 +24,20 @@ struct Line {
     free_from = std::max(free_from, until);
   }
 
-  void close(std::size_t at, double now, std::string status) {
+  void close(std::size_t at, double now, std::optional<TrialStatus> status) {
     WorkerSpan span = open[at];
     open.erase(open.begin() + static_cast<std::ptrdiff_t>(at));
     fill(began ? Kind::wait : Kind::idle, span.from_s);
     began = true;
-    span.kind = status == "lost" ? Kind::lost : Kind::train;
+    span.kind = status == TrialStatus::lost ? Kind::lost : Kind::train;
     span.from_s = std::max(span.from_s, free_from);
     span.to_s = std::max(now, span.from_s);
-    span.status = std::move(status);
+    span.status = status;
     free_from = span.to_s;
     out.spans.push_back(std::move(span));
   }
 
-  void leave(double now, const char* status) {
+  void leave(double now, std::optional<TrialStatus> status) {
     if (!present) return;
     while (!open.empty()) close(0, now, status);
     fill(Kind::idle, now);
@@ -64,7 +64,7 @@ std::vector<WorkerLine> timeline_of(const std::vector<Json>& events) {
     const std::string kind = text_at(event, "event");
     over = kind == "end" || (over && kind != "resume");
     if (kind == "resume")
-      for (auto& [rank, line] : lines) line.leave(now, "lost");
+      for (auto& [rank, line] : lines) line.leave(now, TrialStatus::lost);
     if (kind != "worker" && kind != "started" && kind != "ended") continue;
     const int rank = static_cast<int>(integer_at(event, kind == "worker" ? "rank" : "worker", -1));
     if (rank < 0) continue;
@@ -74,7 +74,7 @@ std::vector<WorkerLine> timeline_of(const std::vector<Json>& events) {
     if (kind == "worker") {
       const bool joins = text_at(event, "what") == "joined";
       if (!joins && line.present && !over) line.out.departures.push_back(now);
-      line.leave(now, "lost");
+      line.leave(now, TrialStatus::lost);
       if (!joins) continue;
       line.present = true;
       line.began = false;
@@ -86,12 +86,12 @@ std::vector<WorkerLine> timeline_of(const std::vector<Json>& events) {
       const auto found = std::ranges::find(line.open, trial, &WorkerSpan::trial);
       if (found != line.open.end())
         line.close(static_cast<std::size_t>(found - line.open.begin()), now,
-                   text_at(event, "status"));
+                   parse_enum<TrialStatus>(text_at(event, "status")));
     }
   }
   std::vector<WorkerLine> out;
   for (auto& [rank, line] : lines) {
-    line.leave(now, "");
+    line.leave(now, std::nullopt);
     out.push_back(std::move(line.out));
   }
   return out;

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "automl/trial_status.h"
 #include "core/json.h"
 
 namespace assay::automl {
@@ -19,8 +21,8 @@ struct WorkerSpan {
   Kind kind = Kind::idle;
   double from_s = 0;
   double to_s = 0;
-  std::int64_t trial = -1;  ///< of train and lost
-  std::string status{};  ///< of the attempt: ok, failed, lost, stopped; "" when no end was recorded
+  std::int64_t trial = -1;              ///< of train and lost
+  std::optional<TrialStatus> status{};  ///< of the attempt; nothing when no end was recorded
 };
 
 /// One rank; several workers of the same rank, one after the other, are one line with gaps.

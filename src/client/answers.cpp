@@ -9,11 +9,6 @@ namespace assay::client {
 
 namespace {
 
-bool true_at(const Json& json, const char* key) {
-  const Json& value = member_at(json, key);
-  return value.is_boolean() && value.get<bool>();
-}
-
 StateName state_at(const Json& json, const char* key) {
   StateName state{text_at(json, key), {}};
   state.known = parse_enum<jobs::State>(state.text);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "client/connection.h"
-#include "code/manifest.h"
+#include "code/folder_manifest.h"
 
 namespace assay::client {
 

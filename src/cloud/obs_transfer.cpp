@@ -20,6 +20,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/json_access.h"
 #include "core/parallel.h"
 #include "core/timed_stop.h"
 
@@ -276,12 +277,12 @@ std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem:
                                  : part_size(object->size);
   const auto count = static_cast<std::size_t>((object->size + part - 1) / part);
   const Json before = parse_json_or_null(read_file_or_empty(notes));
-  const bool same = before.is_object() && before.value("etag", "") == object->etag &&
-                    before.value("part_size", std::uint64_t{0}) == part &&
+  const bool same = text_at(before, "etag") == object->etag &&
+                    integer_at(before, "part_size", 0) == static_cast<std::int64_t>(part) &&
                     std::filesystem::exists(partial);
   std::vector<char> complete(count, 0);
   if (same)
-    for (const auto& index : before.value("complete", Json::array()))
+    for (const auto& index : list_at(before, "complete"))
       if (index.is_number_unsigned() && index.get<std::size_t>() < count)
         complete[index.get<std::size_t>()] = 1;
   const UniqueFd file(

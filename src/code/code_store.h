@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "code/manifest.h"
+#include "code/folder_manifest.h"
 #include "core/time.h"
 
 namespace assay::code {

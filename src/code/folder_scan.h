@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "code/manifest.h"
+#include "code/folder_manifest.h"
 
 namespace assay::code {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/bounds.h"
+#include "compare/change_bounds.h"
 #include "compare/comparison.h"
 #include "core/json.h"
 #include "page/markup.h"

@@ -13,7 +13,7 @@ namespace assay {
 
 namespace {
 
-constexpr int kMostCpus = 65536;
+constexpr int kMaxCpus = 65536;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ std::optional<CpuSet> CpuSet::parse(std::string_view text) {
     const auto first = parse_number<int>(trim(part.substr(0, dash)));
     const auto last =
         dash == std::string_view::npos ? first : parse_number<int>(trim(part.substr(dash + 1)));
-    if (!first || !last || *first < 0 || *last < *first || *last >= kMostCpus) return std::nullopt;
+    if (!first || !last || *first < 0 || *last < *first || *last >= kMaxCpus) return std::nullopt;
     for (int cpu = *first; cpu <= *last; ++cpu) cpus.push_back(cpu);
   }
   return CpuSet(std::move(cpus));
@@ -39,10 +39,10 @@ std::optional<CpuSet> CpuSet::parse(std::string_view text) {
 
 CpuSet CpuSet::usable() {
   std::vector<int> cpus;
-  cpu_set_t* set = CPU_ALLOC(kMostCpus);
-  const std::size_t bytes = CPU_ALLOC_SIZE(kMostCpus);
+  cpu_set_t* set = CPU_ALLOC(kMaxCpus);
+  const std::size_t bytes = CPU_ALLOC_SIZE(kMaxCpus);
   if (set != nullptr && ::sched_getaffinity(0, bytes, set) == 0)
-    for (int cpu = 0; cpu < kMostCpus; ++cpu)
+    for (int cpu = 0; cpu < kMaxCpus; ++cpu)
       if (CPU_ISSET_S(static_cast<std::size_t>(cpu), bytes, set)) cpus.push_back(cpu);
   CPU_FREE(set);
   return CpuSet(std::move(cpus));

@@ -64,6 +64,11 @@ std::int64_t integer_at(const Json& json, const char* key, std::int64_t fallback
   return integer_at(json, key).value_or(fallback);
 }
 
+bool true_at(const Json& json, const char* key) {
+  const Json& value = member_at(json, key);
+  return value.is_boolean() && value.get<bool>();
+}
+
 std::int64_t any_integer_at(const Json& json, const char* key, std::int64_t fallback) {
   if (const auto value = parse_number<std::int64_t>(text_at(json, key))) return *value;
   return integer_at(json, key, fallback);

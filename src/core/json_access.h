@@ -35,6 +35,8 @@ namespace assay {
 /// Fractions are cut off.
 [[nodiscard]] std::optional<std::int64_t> integer_at(const Json& json, const char* key);
 [[nodiscard]] std::int64_t integer_at(const Json& json, const char* key, std::int64_t fallback);
+/// Whether it is there and true.
+[[nodiscard]] bool true_at(const Json& json, const char* key);
 /// The integer, even when it is written as text ("3043").
 [[nodiscard]] std::int64_t any_integer_at(const Json& json, const char* key,
                                           std::int64_t fallback = 0);

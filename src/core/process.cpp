@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -89,12 +90,29 @@ struct Setup {
   const SpawnOptions& options;
   std::array<int, kStreams> streams;  // -1: as it is
   std::vector<char*> argv;
-  std::vector<char*> script;  // argv for /bin/sh; [1] is the script
+  std::vector<char*> script;  // of execute()
   char* const* env;
   std::vector<std::string> files;
   pid_t parent;
   int failure_fd;
 };
+
+// The first of `files` that can be executed; `script` (argv for /bin/sh, [1] is the script) for one
+// without "#!", unless it is empty. Returns with errno when there is none. Only system calls.
+void execute(const std::vector<std::string>& files, char* const* argv, char* const* env,
+             std::vector<char*>& script) noexcept {
+  int error = ENOENT;
+  for (const std::string& file : files) {
+    ::execve(file.c_str(), argv, env);
+    if (errno == ENOEXEC && !script.empty()) {
+      script[1] = const_cast<char*>(file.c_str());
+      ::execve("/bin/sh", script.data(), env);
+    }
+    if (errno != ENOENT && errno != ENOTDIR) error = errno;
+    if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) break;
+  }
+  errno = error;
+}
 
 // Between vfork and exec, in the parent's memory: only system calls.
 [[noreturn]] void become(Setup& setup) noexcept {
@@ -131,6 +149,7 @@ struct Setup {
         fail(Stage::streams);
   for (std::size_t i = 0; i < kStreams; ++i)
     if (streams[i] >= 0 && ::dup2(streams[i], static_cast<int>(i)) < 0) fail(Stage::streams);
+  if (options.terminal && ::ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0) fail(Stage::streams);
   // Marks what libraries left open across exec, such as sockets. Older kernels lack the call.
   if (::syscall(SYS_close_range, kStreams, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
     for (int fd = kStreams; fd < 1024; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -138,17 +157,7 @@ struct Setup {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  int error = ENOENT;
-  for (const std::string& file : setup.files) {
-    ::execve(file.c_str(), setup.argv.data(), setup.env);
-    if (errno == ENOEXEC && options.plain_scripts) {
-      setup.script[1] = const_cast<char*>(file.c_str());
-      ::execve("/bin/sh", setup.script.data(), setup.env);
-    }
-    if (errno != ENOENT && errno != ENOTDIR) error = errno;
-    if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) break;
-  }
-  errno = error;
+  execute(setup.files, setup.argv.data(), setup.env, setup.script);
   fail(Stage::program);
   ::_exit(127);
 }
@@ -160,12 +169,20 @@ struct Setup {
   return pid;
 }
 
+bool is_not_found(int error) noexcept {
+  return error == ENOENT || error == EACCES || error == ENOTDIR || error == ENOEXEC;
+}
+
+std::string cannot_execute(const std::string& program) {
+  return "cannot execute '" + program + "'";
+}
+
 Error failure_of(const Failure& failure, const SpawnOptions& options) {
-  const std::string what =
-      failure.stage == Stage::folder    ? "cannot enter the folder '" + options.folder + "'"
-      : failure.stage == Stage::program ? "cannot execute '" + options.argv.front() + "'"
-      : failure.stage == Stage::streams ? "cannot set up its output"
-                                        : "cannot set up a process";
+  const std::string what = failure.stage == Stage::folder
+                               ? "cannot enter the folder '" + options.folder + "'"
+                           : failure.stage == Stage::program ? cannot_execute(options.argv.front())
+                           : failure.stage == Stage::streams ? "cannot set up its output"
+                                                             : "cannot set up a process";
   return system_error(options.error_kind, what, options.error_where, failure.error);
 }
 
@@ -209,8 +226,10 @@ Child spawn(const SpawnOptions& options) {
   if (options.argv.empty())
     throw SpawnError(Error(options.error_kind, "no program", options.error_where), true);
   setup.files = candidates(options.argv.front(), setup.env);
-  setup.script = {const_cast<char*>("sh"), nullptr};
-  setup.script.insert(setup.script.end(), setup.argv.begin() + 1, setup.argv.end());
+  if (options.plain_scripts) {
+    setup.script = {const_cast<char*>("sh"), nullptr};
+    setup.script.insert(setup.script.end(), setup.argv.begin() + 1, setup.argv.end());
+  }
   setup.failure_fd = failed.write.get();
 
   // No handler of this process may run in the child, which shares its memory.
@@ -234,10 +253,21 @@ Child spawn(const SpawnOptions& options) {
     n = ::read(failed.read.get(), &failure, sizeof failure);
   } while (n < 0 && errno == EINTR);
   if (n != sizeof failure) return child;
-  const bool not_found =
-      failure.stage == Stage::program && (failure.error == ENOENT || failure.error == EACCES ||
-                                          failure.error == ENOTDIR || failure.error == ENOEXEC);
-  throw SpawnError(failure_of(failure, options), not_found);
+  throw SpawnError(failure_of(failure, options),
+                   failure.stage == Stage::program && is_not_found(failure.error));
+}
+
+void replace_process(const std::vector<std::string>& argv,
+                     const std::optional<std::vector<std::string>>& env) {
+  if (argv.empty()) throw SpawnError(Error(ErrorKind::environment, "no program"), true);
+  std::vector<char*> variables;
+  if (env) variables = pointers(*env);
+  char* const* const environment = env ? variables.data() : environ;
+  std::vector<char*> no_script;
+  execute(candidates(argv.front(), environment), pointers(argv).data(), environment, no_script);
+  const int error = errno;
+  throw SpawnError(system_error(ErrorKind::environment, cannot_execute(argv.front()), "", error),
+                   is_not_found(error));
 }
 
 Child& Child::operator=(Child&& other) noexcept {

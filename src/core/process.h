@@ -70,6 +70,9 @@ struct SpawnOptions {
   Stream err{};
   int pipe_bytes = 0;  ///< of `out`, 0: the kernel's default. Best effort.
   Group group = Group::own;
+  /// `in` is a terminal, which becomes the one of the child's session (with Group::session): its
+  /// Ctrl-C reaches the child.
+  bool terminal = false;
   /// The kernel kills the child when the thread that called spawn() ends: let that thread live as
   /// long as the child.
   bool dies_with_parent = true;
@@ -142,6 +145,11 @@ class Child {
 /// Starts a program. Returns when it has replaced the child, so that a Child is a running program.
 /// Throws SpawnError for the program and its folder, Error for pipes and files.
 [[nodiscard]] Child spawn(const SpawnOptions& options);
+
+/// Replaces this process by a program: argv[0] is looked up in the PATH of `env` ("NAME=value";
+/// nothing: this process's). Returns only by throwing SpawnError.
+[[noreturn]] void replace_process(const std::vector<std::string>& argv,
+                                  const std::optional<std::vector<std::string>>& env = {});
 
 /// This process's environment with `overrides` ("NAME=value") in place of same-named entries.
 [[nodiscard]] std::vector<std::string> environment_with(const std::vector<std::string>& overrides);

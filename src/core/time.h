@@ -32,8 +32,12 @@ struct Instant {
 [[nodiscard]] constexpr double seconds(Nanoseconds d) noexcept {
   return std::chrono::duration<double>(d).count();
 }
+/// What does not fit is the largest duration of its sign; NaN is 0.
 [[nodiscard]] constexpr Nanoseconds from_seconds(double s) noexcept {
-  return std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(s));
+  constexpr double kMax = 9.2e9;  // of 64 bits of nanoseconds
+  if (s != s) return {};
+  return std::chrono::duration_cast<Nanoseconds>(
+      std::chrono::duration<double>(s < -kMax ? -kMax : s > kMax ? kMax : s));
 }
 
 }  // namespace assay

@@ -26,7 +26,7 @@ std::optional<OpenRound> open_round(const std::vector<Json>& journal) {
     } else if (open && key == which && kind == "rank_start" && rank >= 0) {
       open->ranks.push_back(
           {rank, text_at(event, "host"), static_cast<int>(integer_at(event, "pid", 0))});
-    } else if (open && key == which && kind == "rank_exit" && !event.value("rests", false)) {
+    } else if (open && key == which && kind == "rank_exit" && !true_at(event, "rests")) {
       // One that only sleeps any more is kept so that it can be entered.
       std::erase_if(open->ranks, [&](const OpenRound::Rank& one) { return one.rank == rank; });
     }

@@ -17,7 +17,7 @@ namespace assay::door {
 class Relays {
  public:
   static constexpr std::size_t kMost = 500;
-  static constexpr std::size_t kMostOfUser = 100;
+  static constexpr std::size_t kMaxOfUser = 100;
 
   Relays();
   Relays(const Relays&) = delete;

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "emulator/accounts.h"
+#include "emulator/cloud_accounts.h"
 #include "emulator/emulator_settings.h"
 #include "emulator/faults.h"
 #include "emulator/job_faults.h"

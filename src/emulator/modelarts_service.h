@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "emulator/accounts.h"
+#include "emulator/cloud_accounts.h"
 #include "emulator/job_faults.h"
 #include "emulator/job_runner.h"
 #include "emulator/obs_store.h"

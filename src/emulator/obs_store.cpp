@@ -8,7 +8,7 @@
 #include "core/files.h"
 #include "core/parse_number.h"
 #include "core/time.h"
-#include "emulator/accounts.h"
+#include "emulator/cloud_accounts.h"
 #include "emulator/xml_reply.h"
 #include "http/date.h"
 

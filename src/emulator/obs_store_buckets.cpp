@@ -7,7 +7,7 @@
 
 #include "core/parse_number.h"
 #include "core/time.h"
-#include "emulator/accounts.h"
+#include "emulator/cloud_accounts.h"
 #include "emulator/obs_store.h"
 #include "emulator/xml_reply.h"
 

@@ -1,6 +1,6 @@
 #include <sstream>
 
-#include "emulator/accounts.h"
+#include "emulator/cloud_accounts.h"
 #include "emulator/xml_reply.h"
 
 namespace assay::emulator {

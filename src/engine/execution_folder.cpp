@@ -127,7 +127,9 @@ ExecutionLock::ExecutionLock(const ExecutionFolder& folder) {
 }
 
 ControllerEnd end_of(const Error& error) {
-  return {exit_code(error.kind()), std::string(to_string(error.kind())), error.what()};
+  return {.exit_code = exit_code(error.kind()),
+          .kind = std::string(to_string(error.kind())),
+          .error = error.what()};
 }
 
 }  // namespace assay::engine

@@ -61,11 +61,13 @@ struct Beginning {
 /// end.json: what the controller says at its end. Without it, it was killed.
 struct ControllerEnd {
   int exit_code = 0;
-  std::string kind{};   ///< of the error that ended it; empty: none did
-  std::string error{};  ///< in words
+  std::string kind{};        ///< of the error that ended it; empty: none did
+  std::string error{};       ///< in words
+  std::int64_t wall_ns = 0;  ///< by the controller's clock; 0: of a version that did not say
 
   static void fields(auto& self, auto&& field) {
     field("exit_code", self.exit_code);
+    field.optional("wall_ns", self.wall_ns);
     field.optional("kind", self.kind);
     field.optional("error", self.error);
   }

@@ -11,7 +11,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "engine/run_ending.h"
-#include "engine/sweep.h"
+#include "engine/sweep_execution.h"
 
 namespace assay::engine {
 
@@ -293,10 +293,14 @@ bool ExecutionWatch::step_recalled(const Execution& execution, Live& live, Repor
   live.process = ControllerProcess(beginning->pid);
   live.phase = Phase::running;
   live.asked = live.folder.stop_noted() ? 1 : 0;
-  if (live.folder.held())
-    reports.emplace_back(execution, event_of(execution, jobs::EventKind::found));
-  else
+  if (!live.folder.held()) {
+    live.ended_unseen = true;
     sweep(execution, live);
+    return false;
+  }
+  reports.emplace_back(execution, event_of(execution, jobs::EventKind::found));
+  // It may have begun while the server was away.
+  reports.back().second.at_ns = beginning->wall_ns;
   return false;
 }
 
@@ -352,24 +356,32 @@ void ExecutionWatch::sweep(const Execution& execution, Live& live) {
   live.phase = Phase::ending;
   auto done = std::make_shared<std::atomic<bool>>(false);
   const Nanoseconds patience = live.killed ? Nanoseconds(0) : kPatience;
-  sweepers_.push_back({std::jthread([this, execution, folder = live.folder, stopped = live.stopped,
-                                     patience, done](const std::stop_token& stop) {
-                         finish(execution, folder, stopped, patience, stop);
-                         done->store(true);
-                       }),
-                       done});
+  sweepers_.push_back(
+      {std::jthread([this, execution, folder = live.folder, stopped = live.stopped,
+                     unseen = live.ended_unseen, patience, done](const std::stop_token& stop) {
+         finish(execution, folder, {stopped, unseen}, patience, stop);
+         done->store(true);
+       }),
+       done});
 }
 
-void ExecutionWatch::finish(const Execution& execution, const ExecutionFolder& folder, bool stopped,
-                            Nanoseconds patience, const std::stop_token& stop) {
+void ExecutionWatch::finish(const Execution& execution, const ExecutionFolder& folder,
+                            const Circumstances& how, Nanoseconds patience,
+                            const std::stop_token& stop) {
   // What cannot be killed now (it waits for a disk) may be gone later.
   while (!sweep_execution(folder, options_.bindir, patience, stop)) {
     if (stop.stop_requested()) return;
     patience = Nanoseconds(0);
     ::poll(nullptr, 0, kSlowPollMs);
   }
-  RunEnding ending = read_ending(folder, stopped);
+  RunEnding ending = read_ending(folder, how.stopped);
   ending.event.attempt = execution.attempt;
+  if (how.unseen) {
+    jobs::Event began = event_of(execution, jobs::EventKind::started);
+    if (const auto beginning = folder.beginning()) began.at_ns = beginning->wall_ns;
+    reporter_(execution, began);
+    if (const auto end = folder.end()) ending.event.at_ns = end->wall_ns;
+  }
   {
     const std::lock_guard guard(mutex_);
     forget(execution);

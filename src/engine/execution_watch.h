@@ -58,6 +58,7 @@ class ExecutionWatch {
     std::int64_t force_at_ns = kNotPlanned;  ///< when it is told the second time
     std::int64_t kill_at_ns = kNotPlanned;
     bool killed = false;
+    bool ended_unseen = false;  ///< while no server watched it
   };
   struct Sweeper {
     std::jthread thread;
@@ -84,7 +85,11 @@ class ExecutionWatch {
   void step_running(const Execution& execution, Live& live);
 
   void sweep(const Execution& execution, Live& live);
-  void finish(const Execution& execution, const ExecutionFolder& folder, bool stopped,
+  struct Circumstances {
+    bool stopped = false;  ///< as Live::stopped
+    bool unseen = false;   ///< as Live::ended_unseen
+  };
+  void finish(const Execution& execution, const ExecutionFolder& folder, const Circumstances& how,
               Nanoseconds patience, const std::stop_token& stop);
 
   const EmbeddedOptions options_;

@@ -7,6 +7,7 @@
 
 #include "config/yaml.h"
 #include "core/error.h"
+#include "core/job_variables.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "jobs/submission.h"
@@ -80,7 +81,7 @@ void add_job_variables(const Order& order, PlacedSuite& suite) {
   const auto variable = [&](const std::string& name, const std::string& value) {
     suite.set.push_back(variable_setting(name, value));
   };
-  variable("ASSAY_JOB_ID", std::to_string(order.execution.job));
+  variable(std::string(kJobIdVariable), std::to_string(order.execution.job));
   variable("ASSAY_RESTART_COUNT", std::to_string(order.restarts));
   if (order.array_index) variable("ASSAY_ARRAY_INDEX", std::to_string(*order.array_index));
 }
@@ -88,7 +89,7 @@ void add_job_variables(const Order& order, PlacedSuite& suite) {
 }  // namespace
 
 std::string devices_setting(const std::vector<int>& devices) {
-  return variable_setting("ASSAY_DEVICES", device_list(devices));
+  return variable_setting(std::string(kDevicesVariable), device_list(devices));
 }
 
 PlacedSuite suite_in_slurm(const Order& order) {

@@ -6,7 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/execution_folder.h"
-#include "slurm/node.h"
+#include "slurm/slurm_node.h"
 
 namespace assay::engine {
 

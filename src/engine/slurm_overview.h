@@ -8,7 +8,7 @@
 
 #include "core/time.h"
 #include "slurm/job.h"
-#include "slurm/node.h"
+#include "slurm/slurm_node.h"
 
 namespace assay::engine {
 

@@ -43,6 +43,7 @@ jobs::Event of_kind(const RunEnding& ending, jobs::EventKind kind, std::string d
   jobs::Event event;
   event.kind = kind;
   event.attempt = ending.event.attempt;
+  event.at_ns = ending.event.at_ns;
   event.detail = std::move(detail);
   return event;
 }

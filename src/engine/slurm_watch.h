@@ -91,9 +91,9 @@ class SlurmWatch {
                                                 const std::optional<Beginning>& beginning);
   void call_off(const LivePtr& live, const std::vector<slurm::Job>& jobs);
   [[nodiscard]] Events events_of_loss(const Live& live, const std::vector<slurm::Job>& jobs) const;
-  void say_it_runs(const LivePtr& live, jobs::EventKind kind);
+  void say_it_runs(const LivePtr& live, jobs::EventKind kind, const std::vector<slurm::Job>& jobs);
   void tell_to_end(const LivePtr& live, const std::string& id);
-  void finish(const LivePtr& live, const std::vector<slurm::Job>& jobs);
+  void finish(const LivePtr& live, std::vector<slurm::Job> jobs);
   void report_end(const LivePtr& live, const Events& events);
 
   const SlurmEngineOptions options_;

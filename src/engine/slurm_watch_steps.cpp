@@ -42,6 +42,26 @@ jobs::Event interrupted(const Order& order) {
   return event;
 }
 
+slurm::Allocation allocation_of(const ExecutionFolder& folder) {
+  slurm::Allocation allocation = folder.allocation().value_or(slurm::Allocation{});
+  if (const auto beginning = folder.beginning()) allocation.job = beginning->slurm_job;
+  return allocation;
+}
+
+// By Slurm's clock: a compute node's may be wrong, and this server may have been away.
+jobs::WallTime wall_of(std::int64_t seconds) {
+  return seconds * std::chrono::nanoseconds(std::chrono::seconds(1)).count();
+}
+
+jobs::Event began(const Order& order, jobs::EventKind kind, const slurm::Allocation& allocation,
+                  const std::vector<slurm::Job>& jobs) {
+  jobs::Event event = slurm_event(order, kind, "Slurm job " + allocation.job);
+  for (const slurm::NodeAllocation& node : allocation.nodes)
+    event.placement.push_back({node.node, static_cast<int>(node.devices.size())});
+  if (!jobs.empty() && jobs.front().state != "PENDING") event.at_ns = wall_of(jobs.front().start_s);
+  return event;
+}
+
 }  // namespace
 
 void SlurmWatch::watch(const std::stop_token& stop) {
@@ -182,9 +202,9 @@ void SlurmWatch::step(const LivePtr& live) {
       return;
     }
     case SlurmMove::say_started:
-      return say_it_runs(live, jobs::EventKind::started);
+      return say_it_runs(live, jobs::EventKind::started, jobs);
     case SlurmMove::say_found:
-      return say_it_runs(live, jobs::EventKind::found);
+      return say_it_runs(live, jobs::EventKind::found, jobs);
     case SlurmMove::say_not_found:
       return report_end(live, {slurm_event(live->order, jobs::EventKind::not_found)});
     case SlurmMove::call_off:
@@ -194,13 +214,10 @@ void SlurmWatch::step(const LivePtr& live) {
   }
 }
 
-void SlurmWatch::say_it_runs(const LivePtr& live, jobs::EventKind kind) {
-  const auto beginning = live->folder.beginning();
-  slurm::Allocation allocation = live->folder.allocation().value_or(slurm::Allocation{});
-  if (beginning) allocation.job = beginning->slurm_job;
-  jobs::Event event = slurm_event(live->order, kind, "Slurm job " + allocation.job);
-  for (const slurm::NodeAllocation& node : allocation.nodes)
-    event.placement.push_back({node.node, static_cast<int>(node.devices.size())});
+void SlurmWatch::say_it_runs(const LivePtr& live, jobs::EventKind kind,
+                             const std::vector<slurm::Job>& jobs) {
+  slurm::Allocation allocation = allocation_of(live->folder);
+  const jobs::Event event = began(live->order, kind, allocation, jobs);
   {
     const std::lock_guard guard(mutex_);
     live->phase = SlurmPhase::running;
@@ -286,16 +303,33 @@ SlurmWatch::Events SlurmWatch::events_of_loss(const Live& live,
   return {slurm_event(live.order, engine_error, std::move(words))};
 }
 
-void SlurmWatch::finish(const LivePtr& live, const std::vector<slurm::Job>& jobs) {
+void SlurmWatch::finish(const LivePtr& live, std::vector<slurm::Job> jobs) {
   bool stopped = false;
+  bool recalled = false;
   {
     const std::lock_guard guard(mutex_);
     stopped = live->stopped;
+    recalled = live->phase == SlurmPhase::recalled;
   }
+  const slurm::Allocation allocation = allocation_of(live->folder);
+  // slurmctld forgets jobs after some minutes; the server may have been away for longer.
+  if (jobs.empty() && !allocation.job.empty())
+    if (auto job = slurm::accounted_job(allocation.job)) jobs.push_back(std::move(*job));
   RunEnding ending = read_ending(live->folder, stopped);
   ending.event.attempt = live->order.execution.attempt;
-  report_end(live, events_of_end(ending, jobs.empty() ? std::nullopt : std::optional(jobs.front()),
-                                 stopped));
+  if (!jobs.empty() && !slurm::is_active(jobs.front().state))
+    ending.event.at_ns = wall_of(jobs.front().end_s);
+  else if (const auto end = live->folder.end(); recalled && end)
+    ending.event.at_ns = end->wall_ns;
+  Events events =
+      events_of_end(ending, jobs.empty() ? std::nullopt : std::optional(jobs.front()), stopped);
+  // It may have begun while the server was away.
+  if (recalled) {
+    events.insert(events.begin(), began(live->order, jobs::EventKind::started, allocation, jobs));
+    if (const auto beginning = live->folder.beginning(); beginning && events.front().at_ns == 0)
+      events.front().at_ns = beginning->wall_ns;
+  }
+  report_end(live, events);
 }
 
 }  // namespace assay::engine

@@ -135,18 +135,11 @@ int enter_container(NodeRequest request, const RankPlace& place, const std::stri
   }
   request.pass = false;  // bytes come out of a container, not descriptors
   argv.insert(argv.end(), {"--enter", dump_line(fields_to_json(request))});
-  std::vector<std::string> env = place.env;
-  const auto program = find_program(argv.front());
+  const auto program = find_program(argv.front());  // in this process's PATH, not the rank's
   if (!program)
     throw Obstructed{{Obstacle::failed, argv.front() + " is not installed on the node any more"}};
-  std::vector<char*> arguments;
-  for (std::string& word : argv) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  std::vector<char*> variables;
-  for (std::string& one : env) variables.push_back(one.data());
-  variables.push_back(nullptr);
-  ::execve(program->c_str(), arguments.data(), variables.data());
-  throw system_error(ErrorKind::environment, "cannot execute", *program, errno);
+  argv.front() = *program;
+  replace_process(argv, place.env);
 }
 
 int obey(const NodeRequest& request) {

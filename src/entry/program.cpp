@@ -8,7 +8,6 @@
 #include <pwd.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -59,21 +58,18 @@ class EnteredProgram {
     std::vector<std::string> argv = request.argv;
     const std::string shell = shell_of(place);
     if (argv.empty()) argv = {shell};
-    std::vector<std::string> env = place.env;
+    SpawnOptions options{.argv = std::move(argv),
+                         .env = place.env,
+                         .folder = ::access(place.folder.c_str(), X_OK) == 0 ? place.folder : "/",
+                         .in = Stream::pipe(),
+                         .out = Stream::pipe(),
+                         .err = Stream::pipe(),
+                         .group = Group::session};
     if (request.terminal) {
-      std::erase_if(env, [](const std::string& one) { return one.starts_with("TERM="); });
-      env.push_back("TERM=" + request.term);
-      start_on_terminal(request, std::move(argv), std::move(env), place.folder);
+      start_on_terminal(request, options);
       return;
     }
-    child_ = spawn({.argv = std::move(argv),
-                    .env = std::move(env),
-                    .folder = place.folder,
-                    .in = Stream::pipe(),
-                    .out = Stream::pipe(),
-                    .err = Stream::pipe(),
-                    .group = Group::session});
-    pid_ = child_.pid();
+    child_ = spawn(options);
     in_ = std::move(child_.in);
     ::fcntl(in_.get(), F_SETFL, O_NONBLOCK);
     out_ = std::move(child_.out);
@@ -84,7 +80,7 @@ class EnteredProgram {
   ~EnteredProgram() {
     if (!end_) hang_up();
     // What it has left in its group and still runs was meant to be beside the job, not after us.
-    ::kill(-pid_, SIGKILL);
+    ::kill(-child_.pid(), SIGKILL);
   }
 
   [[nodiscard]] int out() const noexcept { return out_.get(); }
@@ -125,61 +121,34 @@ class EnteredProgram {
 
   /// How it ended, once it has.
   [[nodiscard]] std::optional<ExitStatus> poll() {
-    if (!end_ && terminal_) {
-      int status = 0;
-      if (::waitpid(pid_, &status, WNOHANG) == pid_) end_ = ExitStatus::from_wait(status);
-    } else if (!end_) {
-      end_ = child_.poll();
-    }
+    if (!end_) end_ = child_.poll();
     return end_;
   }
 
   void hang_up() {
-    ::kill(-pid_, SIGHUP);
-    ::kill(-pid_, SIGCONT);
+    ::kill(-child_.pid(), SIGHUP);
+    ::kill(-child_.pid(), SIGCONT);
     const std::int64_t deadline = mono_now_ns() + kHangUpGrace.count();
     while (!poll() && mono_now_ns() < deadline) ::poll(nullptr, 0, 20);
-    ::kill(-pid_, SIGKILL);
-    while (!poll()) ::poll(nullptr, 0, 5);
+    ::kill(-child_.pid(), SIGKILL);
+    if (!poll()) end_ = child_.wait_for(kHangUpGrace);
   }
 
  private:
-  void start_on_terminal(const ProgramRequest& request, std::vector<std::string> argv,
-                         std::vector<std::string> env, const std::string& folder) {
+  void start_on_terminal(const ProgramRequest& request, SpawnOptions& options) {
     out_.reset(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
     std::array<char, 128> name{};
     if (!out_ || ::grantpt(out_.get()) != 0 || ::unlockpt(out_.get()) != 0 ||
         ::ptsname_r(out_.get(), name.data(), name.size()) != 0)
       throw system_error(ErrorKind::environment, "cannot make a terminal", "", errno);
     resize(out_.get(), request.columns, request.rows);
-    // Before the fork: afterwards only what is safe in a signal handler.
-    std::string path = argv[0];
-    if (path.find('/') == std::string::npos)
-      if (const auto found = find_program(path)) path = *found;
-    std::vector<char*> words;
-    for (std::string& word : argv) words.push_back(word.data());
-    words.push_back(nullptr);
-    std::vector<char*> variables;
-    for (std::string& one : env) variables.push_back(one.data());
-    variables.push_back(nullptr);
-    pid_ = ::fork();
-    if (pid_ < 0) throw system_error(ErrorKind::environment, "cannot start", argv[0], errno);
-    if (pid_ == 0) {
-      ::setsid();
-      const int slave = ::open(name.data(), O_RDWR);
-      ::ioctl(slave, TIOCSCTTY, 0);
-      for (int fd = 0; fd < 3; ++fd) ::dup2(slave, fd);
-      if (slave > 2) ::close(slave);
-      struct sigaction standard {};
-      standard.sa_handler = SIG_DFL;
-      for (const int number : {SIGPIPE, SIGINT, SIGHUP, SIGTERM})
-        ::sigaction(number, &standard, nullptr);
-      if (::chdir(folder.c_str()) != 0) (void)::chdir("/");
-      ::execve(path.c_str(), words.data(), variables.data());
-      constexpr std::string_view kWords = "assay: the program cannot be executed\r\n";
-      (void)!::write(2, kWords.data(), kWords.size());
-      ::_exit(127);
-    }
+    const UniqueFd theirs(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    if (!theirs) throw system_error(ErrorKind::environment, "cannot open", name.data(), errno);
+    std::erase_if(*options.env, [](const std::string& one) { return one.starts_with("TERM="); });
+    options.env->push_back("TERM=" + request.term);
+    options.in = options.out = options.err = Stream::descriptor(theirs.get());
+    options.terminal = true;
+    child_ = spawn(options);
     ::fcntl(out_.get(), F_SETFL, O_NONBLOCK);
     terminal_ = true;
   }
@@ -192,7 +161,6 @@ class EnteredProgram {
   bool input_ended_ = false;
   UniqueFd out_;  // or the terminal
   UniqueFd err_;
-  pid_t pid_ = -1;
   bool terminal_ = false;
   std::optional<ExitStatus> end_;
 };

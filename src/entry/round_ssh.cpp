@@ -15,9 +15,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/env_names.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/process.h"
 #include "core/text.h"
 #include "entry/frame.h"
 #include "entry/run_as_user.h"
@@ -94,13 +96,12 @@ std::string real_ssh() {
 }
 
 int become_real_ssh(const std::vector<std::string>& arguments) {
-  const std::string program = real_ssh();
-  std::vector<std::string> words{"ssh"};
+  std::vector<std::string> words{real_ssh()};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  if (!program.empty()) ::execv(program.c_str(), argv.data());
+  try {
+    if (!words.front().empty()) replace_process(words);
+  } catch (const SpawnError&) {  // it has gone since
+  }
   fmt::print(stderr, "ssh: this is no host of the job, and there is no other ssh here\n");
   return kFailed;
 }

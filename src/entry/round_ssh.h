@@ -10,11 +10,9 @@ namespace assay::entry {
 
 // `ssh` within a round: assay-agent under the name of ssh, first in the PATH of the round's
 // programs. A host of the round is reached through the node's agent and the controller
-// (agent/round_ssh.h), without a port, a key or an sshd; any other host by the real ssh.
+// (agent/ssh_relay.h), without a port, a key or an sshd; any other host by the real ssh.
 
-/// Of the round's programs: the folder in which `ssh`, the agent's socket and the list of hosts
-/// lie.
-inline constexpr const char* kSshFolderVariable = "ASSAY_SSH_FOLDER";
+// In the folder that kSshFolderVariable names.
 inline constexpr const char* kSshSocket = "agent";
 inline constexpr const char* kSshHosts = "hosts.json";  ///< name → node
 

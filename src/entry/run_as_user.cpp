@@ -1,8 +1,6 @@
 #include "entry/run_as_user.h"
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/parse_number.h"
+#include "core/process.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 
@@ -67,14 +66,11 @@ int run_as_user(const SshCall& call, const std::string& allowed) {
                                 "/bin/sh",
                                 "-c",
                                 "cd \"$HOME\" || exit 255; " + join(call.command, " ")};
-  std::vector<char*> words;
-  for (std::string& word : argv) words.push_back(word.data());
-  words.push_back(nullptr);
-  std::vector<char*> variables;
-  for (std::string& one : env) variables.push_back(one.data());
-  variables.push_back(nullptr);
-  ::execve(words.front(), words.data(), variables.data());
-  return refuse(std::string("setpriv cannot be executed: ") + std::strerror(errno));
+  try {
+    replace_process(argv, env);
+  } catch (const SpawnError& error) {
+    return refuse(error.message());
+  }
 }
 
 }  // namespace assay::entry

@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <fstream>
 
 #include <fcntl.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/process.h"
+#include "core/scratch_folder.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "core/time.h"
@@ -21,27 +21,6 @@ namespace assay::entry {
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A folder of this user alone that is gone with this object.
-class KeyFolder {
- public:
-  KeyFolder() {
-    std::string pattern = "/tmp/assay-sshd-XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw system_error(ErrorKind::environment, "cannot make a folder", pattern, errno);
-    path_ = pattern;
-  }
-  KeyFolder(const KeyFolder&) = delete;
-  KeyFolder& operator=(const KeyFolder&) = delete;
-  ~KeyFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string sshd_program() {
   for (const char* path : {"/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd"})
@@ -78,7 +57,7 @@ std::string sshd_config(const fs::path& folder, const RankPlace& place) {
 
 int serve_ssh(const NodeRequest& request, const RankPlace& place) {
   const std::string sshd = sshd_program();
-  const KeyFolder keys;
+  const ScratchFolder keys("/tmp", "assay-sshd");
   if (::geteuid() == 0) (void)::mkdir("/run/sshd", 0755);  // sshd's own, without its service
   const CommandResult made = run_command({"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C",
                                           "job", "-f", (keys.path() / "host_key").string()});

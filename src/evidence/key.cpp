@@ -65,13 +65,6 @@ std::string fingerprint(std::string_view public_key) {
   return "SHA256:" + text;
 }
 
-std::string public_key_pem(std::string_view public_key) {
-  const KeyPointer key = public_handle(public_key);
-  const BioPointer memory(BIO_new(BIO_s_mem()), &BIO_free);
-  if (!key || !memory || PEM_write_bio_PUBKEY(memory.get(), key.get()) != 1) return {};
-  return text_of(memory.get());
-}
-
 struct SigningKey::Handle {
   KeyPointer key{nullptr, &EVP_PKEY_free};
 };

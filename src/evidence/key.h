@@ -14,9 +14,6 @@ namespace assay::evidence {
 /// bytes. Empty when `public_key` is none.
 [[nodiscard]] std::string fingerprint(std::string_view public_key);
 
-/// The same key as the openssl program reads it (PEM); empty when `public_key` is none.
-[[nodiscard]] std::string public_key_pem(std::string_view public_key);
-
 /// A private Ed25519 key. Signs on any thread, one at a time.
 class SigningKey {
  public:

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "exports/rank_log.h"
+#include "exports/logged_run.h"
 #include "judge/result.h"
 
 namespace assay::exports {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "exports/csv.h"
 #include "exports/csv_table.h"
+#include "exports/csv_tables.h"
 
 namespace assay::exports {
 

@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "exports/csv.h"
 #include "exports/csv_table.h"
+#include "exports/csv_tables.h"
 #include "telemetry/telemetry_table.h"
 
 namespace assay::exports {

@@ -84,7 +84,7 @@ class HistoryPage {
         change = Cell(change_text(trend, trend.changes.back()));
         since = show_time(run_of(trend, trend.changes.back().point.at).started_ms);
       }
-      const Html name = i < kMostCharts
+      const Html name = i < kMaxCharts
                             ? markup("<a href=\"#trend{}\">{}</a>", i + 1, trend.case_name)
                             : Html::text(trend.case_name);
       table.rows.push_back({{Cell(name), trend.machine, report::metric_title(trend.info.name),
@@ -113,7 +113,7 @@ class HistoryPage {
 
  private:
   [[nodiscard]] std::vector<Html> charts() const {
-    std::vector<Html> out(std::min(history_.trends.size(), kMostCharts));
+    std::vector<Html> out(std::min(history_.trends.size(), kMaxCharts));
     run_parallel(out.size(), 0, {}, [&](std::size_t i, const std::stop_token&) {
       out[i] = report::render_trend(chart_of(history_.trends[i]));
     });
@@ -195,9 +195,8 @@ std::string render_history_page(const History& history, const std::optional<std:
   const HistoryPage parts(history, links);
   Html lines;
   for (const std::string& remark : remarks) lines += markup("<li>{}</li>", remark);
-  if (history.trends.size() > kMostCharts)
-    lines +=
-        markup("<li>charts of the first {} trends; --case and --host choose</li>", kMostCharts);
+  if (history.trends.size() > kMaxCharts)
+    lines += markup("<li>charts of the first {} trends; --case and --host choose</li>", kMaxCharts);
   const Html body =
       page::fill(assets::kHistory, {{"masthead", parts.masthead()},
                                     {"table", history.trends.empty() ? Html() : parts.table()},

@@ -16,6 +16,6 @@ namespace assay::history {
                                               const std::vector<std::string>& remarks);
 
 /// Trends beyond these are in the table of the page only.
-inline constexpr std::size_t kMostCharts = 200;
+inline constexpr std::size_t kMaxCharts = 200;
 
 }  // namespace assay::history

@@ -46,10 +46,6 @@ Json labels_to_json(const Labels& labels) {
 
 }  // namespace
 
-bool Labels::has_tag(const std::string& tag) const {
-  return std::ranges::binary_search(tags, tag);
-}
-
 Labels read_labels(const fs::path& run) {
   const fs::path file = run / layout::kLabels;
   std::error_code ec;

@@ -17,8 +17,6 @@ struct Note {
 struct Labels {
   std::vector<std::string> tags;  ///< sorted, each once
   std::vector<Note> notes;        ///< in the order in which they were written
-
-  [[nodiscard]] bool has_tag(const std::string& tag) const;
 };
 
 /// Without the file, nothing. Throws Error of kind config when it cannot be understood.

@@ -87,7 +87,7 @@ void read_files(const fs::path& folder, RunRecord& record) {
   std::error_code ec;
   const fs::file_status status = fs::symlink_status(result, ec);
   if (fs::is_regular_file(status)) {
-    if (fs::file_size(result) > kMostResultBytes)
+    if (fs::file_size(result) > kMaxResultBytes)
       throw Error(ErrorKind::config, "the file is larger than 512 MiB", result.string());
     return take_result(report::read_result_summary(read_regular_file(result), result.string()),
                        record);

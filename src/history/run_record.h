@@ -55,7 +55,7 @@ struct RunRecord {
 };
 
 /// A larger result.json is not read.
-inline constexpr std::uintmax_t kMostResultBytes = std::uintmax_t{512} << 20;
+inline constexpr std::uintmax_t kMaxResultBytes = std::uintmax_t{512} << 20;
 
 /// Never throws for what the folder holds: a run that cannot be read is a record that says why.
 [[nodiscard]] RunRecord read_run(const std::filesystem::path& run);

@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "core/version.h"
@@ -115,8 +116,8 @@ std::size_t read_header(char* data, std::size_t size, std::size_t count, void* u
   auto& response = running.outcome.response;
   if (line.starts_with("HTTP/")) {  // also after "100 Continue"
     response = {};
-    const std::size_t space = line.find(' ');
-    if (space != std::string_view::npos) response.status = std::atoi(line.data() + space + 1);
+    const std::vector<std::string_view> words = split(line, ' ');
+    if (words.size() > 1) response.status = parse_number<int>(words[1], 100, 999).value_or(0);
   } else if (const std::size_t colon = line.find(':'); colon != std::string_view::npos) {
     response.headers.emplace_back(to_lower(line.substr(0, colon)), trim(line.substr(colon + 1)));
   }

@@ -22,7 +22,7 @@ struct Tunnel::State {
 
 namespace {
 
-constexpr std::size_t kMostKept = 64U << 20;
+constexpr std::size_t kMaxKept = 64U << 20;
 
 }  // namespace
 
@@ -73,7 +73,7 @@ void Tunnel::write(std::string_view bytes) {
     const CURLcode code = curl_easy_send(state_->handle, bytes.data(), bytes.size(), &sent);
     if (code == CURLE_AGAIN) {
       // The other side may not read before we have.
-      const bool reads = state_->kept_bytes < kMostKept && !state_->ended;
+      const bool reads = state_->kept_bytes < kMaxKept && !state_->ended;
       pollfd ready{state_->fd, static_cast<short>(reads ? POLLIN | POLLOUT : POLLOUT), 0};
       ::poll(&ready, 1, 1000);
       if (reads && (ready.revents & POLLIN) != 0) keep();

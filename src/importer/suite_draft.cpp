@@ -32,10 +32,10 @@ std::string yaml_list(const std::vector<std::string>& texts) {
 }
 
 std::string cluster(const SuiteDraft& draft) {
-  if (draft.launcher == "ssh")
+  if (draft.launcher == DraftLauncher::ssh)
     return fmt::format("cluster:\n  launcher: ssh\n  hosts: {}\n", yaml_list(draft.hosts)) +
            (draft.user.empty() ? "" : fmt::format("  ssh: {{user: {}}}\n", yaml_text(draft.user)));
-  if (draft.launcher == "slurm")
+  if (draft.launcher == DraftLauncher::slurm)
     return "cluster:\n  launcher: slurm\n" +
            (draft.partition.empty()
                 ? std::string()

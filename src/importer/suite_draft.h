@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/enum_names.h"
+
 namespace assay::importer {
 
 /// A number that a program prints, and the pattern that finds it again.
@@ -15,10 +17,18 @@ struct PrintedMetric {
   std::string better = "higher";
 };
 
+/// The launchers that 'assay init' knows how to ask about.
+enum class DraftLauncher { local, ssh, slurm };
+
+constexpr auto enum_names(DraftLauncher) {
+  using enum DraftLauncher;
+  return std::to_array<EnumName<DraftLauncher>>({{local, "local"}, {ssh, "ssh"}, {slurm, "slurm"}});
+}
+
 /// The answers from which 'assay init' writes a suite with one case.
 struct SuiteDraft {
   std::string name = "my-suite";
-  std::string launcher = "local";    ///< local, ssh or slurm
+  DraftLauncher launcher = DraftLauncher::local;
   std::vector<std::string> hosts{};  ///< of ssh
   std::string user{};                ///< of ssh; empty: this one
   std::string partition{};           ///< of slurm; empty: its default

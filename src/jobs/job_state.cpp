@@ -16,6 +16,9 @@ class Transition {
   Transition(Life& life, const Policy& policy, const Event& event, WallTime now_ns)
       : life_(life), policy_(policy), event_(event), now_ns_(now_ns) {
     change_.from = change_.to = life.state;
+    // The engine's clock may be another one, and wrong.
+    const WallTime earliest = std::min(std::max(life.placed_ns, life.started_ns), now_ns);
+    change_.at_ns = event.at_ns == 0 ? now_ns : std::clamp(event.at_ns, earliest, now_ns);
   }
 
   Change run() {
@@ -342,7 +345,7 @@ class Transition {
   void run_from_now() {
     if (!event_.placement.empty()) life_.placement = event_.placement;
     life_.state = State::running;
-    life_.started_ns = now_ns_;
+    life_.started_ns = change_.at_ns;
   }
   void stop(State via, State then, Cause cause) {
     // What is being stopped already has had its signal.
@@ -374,12 +377,12 @@ class Transition {
     leave_nodes();
     life_.state = state;
     life_.cause = cause;
-    life_.ended_ns = now_ns_;
+    life_.ended_ns = change_.at_ns;
   }
   void leave_nodes() {
     // The clock may have been set back.
     if (holds_nodes(change_.from) && life_.started_ns != 0)
-      life_.ran_ns += std::max<std::int64_t>(0, now_ns_ - life_.started_ns);
+      life_.ran_ns += std::max<std::int64_t>(0, change_.at_ns - life_.started_ns);
     life_.after_stop.reset();
     life_.stop_by_ns = 0;
   }

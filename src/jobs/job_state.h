@@ -151,6 +151,8 @@ struct Event {
   std::string detail{};   ///< for people: the node, the engine's words, the job that came first
   Exit exit{};            ///< of exited
   Placement placement{};  ///< of placed, and of started and found where the engine chose it
+  /// When it happened, of what the engine learned of later (the server was away); 0: just now.
+  WallTime at_ns = 0;
 };
 
 /// Events after which a job may be tried again. A preempted one always goes back into the queue.
@@ -291,6 +293,7 @@ struct Change {
   State to = State::unapproved;
   std::vector<Action> actions{};
   std::string words{};  ///< what happened, or why nothing did
+  WallTime at_ns = 0;   ///< when it happened: not before what is known of its attempt, nor later
 
   /// The job's nodes are free again.
   [[nodiscard]] bool released() const noexcept { return holds_nodes(from) && !holds_nodes(to); }

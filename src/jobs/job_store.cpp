@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "core/json_fields.h"
-#include "core/parse_number.h"
 #include "database/migrate.h"
 #include "jobs/job_array.h"
+#include "jobs/stored_words.h"
 
 namespace assay::jobs {
 
@@ -112,41 +112,10 @@ constexpr const char* kSelectJob =
     "SELECT id, owner, team, array, array_index, submission, life, code FROM jobs "
     "JOIN details ON details.job = jobs.id ";
 
-constexpr const char* kSelectUse =
-    "SELECT job, attempt, owner, team, device_type, devices, from_ns, to_ns, idle_device_s,"
-    " energy_j FROM usage ";
-
-AttemptUse use_in(const Statement& row) {
-  return {row.number(0), static_cast<int>(row.number(1)),
-          row.text(2),   row.text(3),
-          row.text(4),   static_cast<int>(row.number(5)),
-          row.number(6), row.number(7),
-          row.real(8),   row.real(9)};
-}
-
 constexpr const char* kInsertEvent =
     "INSERT INTO timeline (job, number, at_ns, event, from_state, to_state, attempt, who, words)"
     " SELECT ?1, COALESCE(MAX(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8"
     " FROM timeline WHERE job = ?1";
-
-/// A word that this program has written; another one means that the file is damaged.
-template <NamedEnum E>
-E word_of(const std::string& text) {
-  const auto value = parse_enum<E>(text);
-  if (!value)
-    throw Error(ErrorKind::environment, "the database of jobs is damaged: '" + text + "'");
-  return *value;
-}
-
-template <class T>
-T read_stored(const std::string& text, const std::string& where) {
-  try {
-    return fields_from_json<T>(parse_json(text, where), where);
-  } catch (const Error& error) {
-    throw Error(ErrorKind::environment, "the database of jobs is damaged: " + error.message(),
-                error.where());
-  }
-}
 
 Error no_such_job(JobId id) {
   return {ErrorKind::usage, fmt::format("there is no job {}", id)};
@@ -272,7 +241,7 @@ Change JobStore::apply(JobId id, const Event& event, WallTime now_ns) {
       .bind(2, dump_line(fields_to_json(life)))
       .run();
   Statement add = database_.prepare(kInsertEvent);
-  write_event(add, id, event, change, life.attempt, now_ns);
+  write_event(add, id, event, change, life.attempt, change.at_ns);
   if (is_final(change.to) && !is_final(change.from))
     for (const std::string& listener : listeners_)
       database_
@@ -293,7 +262,9 @@ Change JobStore::apply(JobId id, const Event& event, WallTime now_ns) {
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
     used.bind(1, id).bind(2, std::int64_t{life.attempt}).bind(3, job->team).bind(4, job->owner);
     used.bind(5, devices).bind(6, life.started_ns);
-    used.bind(7, std::max(now_ns, life.started_ns)).bind(8, job->submission.device_type).run();
+    used.bind(7, std::max(change.at_ns, life.started_ns))
+        .bind(8, job->submission.device_type)
+        .run();
   }
   transaction.commit();
   return change;
@@ -414,108 +385,6 @@ void JobStore::remove(JobId id) {
                           "DELETE FROM jobs WHERE id = ?"})
     database_.prepare(sql).bind(1, id).run();
   transaction.commit();
-}
-
-void JobStore::measure(const AttemptUse& use) {
-  database_
-      .prepare(
-          "UPDATE usage SET device_type = ?3, idle_device_s = ?4, energy_j = ?5"
-          " WHERE job = ?1 AND attempt = ?2")
-      .bind(1, use.job)
-      .bind(2, std::int64_t{use.attempt})
-      .bind(3, use.device_type)
-      .bind_real(4, use.idle_device_s)
-      .bind_real(5, use.energy_j)
-      .run();
-}
-
-std::optional<AttemptUse> JobStore::use_of(JobId job, int attempt) {
-  Statement query = database_.prepare(std::string(kSelectUse) + "WHERE job = ?1 AND attempt = ?2");
-  query.bind(1, job).bind(2, std::int64_t{attempt});
-  return query.step() ? std::optional(use_in(query)) : std::nullopt;
-}
-
-std::vector<AttemptUse> JobStore::uses(WallTime from_ns, WallTime to_ns) {
-  Statement query = database_.prepare(std::string(kSelectUse) +
-                                      "WHERE to_ns >= ?1 AND to_ns < ?2 ORDER BY to_ns, job");
-  query.bind(1, from_ns).bind(2, to_ns);
-  std::vector<AttemptUse> out;
-  while (query.step()) out.push_back(use_in(query));
-  return out;
-}
-
-FairShare JobStore::fair_share(Nanoseconds half_life, WallTime now_ns) {
-  FairShare share(half_life);
-  // What is twenty half-lives old counts for a millionth.
-  Statement query = database_.prepare(
-      "SELECT team, owner, devices, from_ns, to_ns FROM usage WHERE to_ns > ? ORDER BY to_ns");
-  query.bind(1, now_ns - 20 * half_life.count());
-  while (query.step())
-    share.add(query.text(0), query.text(1),
-              static_cast<double>(query.number(2)) *
-                  static_cast<double>(query.number(4) - query.number(3)) / 1e9,
-              query.number(4));
-  return share;
-}
-
-JobPage JobStore::list(const JobFilter& filter) {
-  std::string where = " WHERE 1";
-  std::vector<std::string> values;
-  const auto equals = [&](const char* column, const std::string& value) {
-    if (value.empty()) return;
-    where += fmt::format(" AND {} = ?", column);
-    values.push_back(value);
-  };
-  equals("owner", filter.owner);
-  equals("team", filter.team);
-  equals("queue", filter.queue);
-  if (!filter.states.empty()) {
-    where += " AND state IN (";
-    for (std::size_t i = 0; i < filter.states.size(); ++i) {
-      where += i == 0 ? "?" : ", ?";
-      values.push_back(text_of(filter.states[i]));
-    }
-    where += ")";
-  }
-  if (!filter.search.empty()) {
-    std::string pattern = "%";
-    for (const char c : filter.search) {
-      if (c == '%' || c == '_' || c == '\\') pattern += '\\';
-      pattern += c;
-    }
-    // The names are read from their index, which is much smaller than the table.
-    where += " AND id IN (SELECT id FROM jobs WHERE name LIKE ? ESCAPE '\\'";
-    values.push_back(pattern + "%");
-    if (const auto id = parse_number<JobId>(filter.search, 1))
-      where += fmt::format(" UNION ALL SELECT {}", *id);
-    where += ")";
-  }
-  const auto bound = [&](const std::string& sql) {
-    Statement query = database_.prepare(sql);
-    for (std::size_t i = 0; i < values.size(); ++i) query.bind(static_cast<int>(i) + 1, values[i]);
-    return query;
-  };
-  JobPage page;
-  Statement count = bound("SELECT COUNT(*) FROM jobs" + where);
-  if (count.step()) page.total = count.number(0);
-  constexpr std::array<const char*, 8> kColumns{"submitted_ns", "started_ns", "ended_ns", "name",
-                                                "owner",        "priority",   "devices",  "state"};
-  static_assert(kColumns.size() == enum_values<JobOrder>().size());
-  const char* direction = filter.descending ? "DESC" : "ASC";
-  Statement rows = bound(fmt::format(
-      "SELECT id, name, owner, team, queue, priority, state, devices, device_type, verdict,"
-      " submitted_ns, started_ns, ended_ns, array FROM jobs{} ORDER BY {} {}, id {}"
-      " LIMIT {} OFFSET {}",
-      where, kColumns[static_cast<std::size_t>(filter.order)], direction, direction,
-      std::clamp<std::int64_t>(filter.limit, 1, kMaxPage),
-      std::max<std::int64_t>(filter.offset, 0)));
-  while (rows.step())
-    page.rows.push_back({rows.number(0), rows.text(1), rows.text(2), rows.text(3), rows.text(4),
-                         static_cast<int>(rows.number(5)), word_of<State>(rows.text(6)),
-                         static_cast<int>(rows.number(7)), rows.text(8),
-                         word_of<Verdict>(rows.text(9)), rows.number(10), rows.number(11),
-                         rows.number(12), rows.number(13)});
-  return page;
 }
 
 Policy policy_of(const Submission& submission) {

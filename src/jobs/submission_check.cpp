@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "core/job_variables.h"
 #include "core/one_line.h"
+#include "core/place_variables.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "core/utf8.h"
@@ -59,20 +59,6 @@ bool is_word(std::string_view text) {
          std::ranges::all_of(text, [](char c) {
            return is_letter(c) || is_digit(c) || c == '.' || c == '_' || c == '-';
          });
-}
-
-/// What a process learns about its place in the job and its devices (docs/rendezvous.md). Another
-/// value would send it to another place, and the evidence with it.
-bool is_set_by_platform(std::string_view name) {
-  if (name.ends_with("_VISIBLE_DEVICES")) return true;
-  constexpr std::array<std::string_view, 6> kPrefixes{
-      "ASSAY_", "DLWS_", "DLTS_", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "MPI_LOCAL"};
-  constexpr std::array<std::string_view, 12> kNames{
-      "RANK",        "WORLD_SIZE",  "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK",   "GROUP_RANK",
-      "MASTER_ADDR", "MASTER_PORT", "PMI_RANK",   "PMI_SIZE",         "VISIBLE_IDS", "NPU_IPS"};
-  return std::ranges::find(kNames, name) != kNames.end() ||
-         std::ranges::any_of(kPrefixes,
-                             [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 class SubmissionCheck {
@@ -178,7 +164,7 @@ class SubmissionCheck {
         problem(path, "not a valid name of a variable: letters, digits and '_', no digit first");
       else if (name == kKeepOpenVariable)
         keep_open(path, value);
-      else if (is_set_by_platform(name))
+      else if (is_place_variable(name))
         problem(path, "Assay sets this variable itself: it says where the process is in the job");
       if (value.size() > kMaxVariable) problem(path, "a value has at most 32 KiB");
       if (!is_utf8_text(value)) problem(path, "a value is UTF-8 text");

@@ -186,11 +186,11 @@ void compute_automl(RoundContext& round) {
   int ok = 0;
   int failed = 0;
   for (const automl::TrialRecord& trial : record.trials) {
-    ok += trial.status == "ok" ? 1 : 0;
-    failed += trial.status == "failed" ? 1 : 0;
+    ok += trial.status == automl::TrialStatus::ok ? 1 : 0;
+    failed += trial.status == automl::TrialStatus::failed ? 1 : 0;
   }
   const std::string until =
-      record.ended.empty() ? "until its last event" : "ended: " + record.ended;
+      record.ended ? "ended: " + std::string(to_text(*record.ended)) : "until its last event";
   round.metrics.add("automl_time", record.elapsed_s, Origin::measured, until);
   round.metrics.add("automl_trials", ok);
   round.metrics.add("automl_trials_failed", failed);

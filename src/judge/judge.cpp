@@ -14,13 +14,14 @@
 #include "judge/integrity.h"
 #include "judge/judge_round.h"
 #include "judge/load.h"
-#include "judge/preconditions.h"
 #include "judge/provenance.h"
+#include "judge/round_journal.h"
 #include "judge/rules.h"
 #include "judge/run_files.h"
 #include "judge/run_findings.h"
 #include "judge/run_seal.h"
 #include "judge/scaling.h"
+#include "judge/skipped_cases.h"
 #include "judge/sweeps.h"
 
 namespace assay::judge {

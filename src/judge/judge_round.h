@@ -15,6 +15,9 @@ namespace assay::judge {
 [[nodiscard]] RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidence,
                                       Facts* facts = nullptr);
 
+/// A result with what the plan says of the case, and nothing else.
+[[nodiscard]] CaseResult planned_result(const plan::CasePlan& plan);
+
 /// Statistics over the completed rounds, rules of the case and its verdict; warm-up rounds are in
 /// none of them. `repeats_ended`: why the journal says that no further round was needed.
 /// `expected`: what the case is held against. Pure.

@@ -32,8 +32,8 @@ std::uint64_t hash_of(const perflog::Event& event, const Stamp& at) {
 }
 
 // How a value of STEP_END is bounded. Whole models are known to take 1e20 operations a step.
-constexpr double kMostCounted = 1e15;
-constexpr double kMostOperations = 1e24;
+constexpr double kMaxCounted = 1e15;
+constexpr double kMaxOperations = 1e24;
 constexpr std::string_view kCounts[] = {"samples", "global_samples", "tokens", "global_tokens",
                                         "num_trained_samples"};
 constexpr std::string_view kSeconds[] = {"data_s", "compute_s", "comm_s", "bubble_s",
@@ -43,12 +43,12 @@ constexpr std::string_view kSeconds[] = {"data_s", "compute_s", "comm_s", "bubbl
 std::optional<double> most_possible(perflog::EventKind kind, std::string_view key) {
   using perflog::EventKind;
   if (kind == EventKind::evaluate || kind == EventKind::phase)
-    return key == "time" ? std::optional(kMostCounted) : std::nullopt;
+    return key == "time" ? std::optional(kMaxCounted) : std::nullopt;
   if (kind != EventKind::step_end) return std::nullopt;
-  if (key == "flops") return kMostOperations;
+  if (key == "flops") return kMaxOperations;
   if (std::ranges::find(kCounts, key) != std::end(kCounts) ||
       std::ranges::find(kSeconds, key) != std::end(kSeconds))
-    return kMostCounted;
+    return kMaxCounted;
   return std::nullopt;
 }
 
@@ -279,8 +279,8 @@ void LogAuditor::see_batch(const perflog::Event& event, const Stamp& at,
 
 void LogAuditor::end_batch() {
   // Fewer may be what two buffers in a row let through at once.
-  constexpr std::int64_t kFewestBatches = 10;
-  if (batch_ == nullptr || batches_ < kFewestBatches || !batch_->after_mono_ns) return;
+  constexpr std::int64_t kMinBatches = 10;
+  if (batch_ == nullptr || batches_ < kMinBatches || !batch_->after_mono_ns) return;
   const double seen_s = static_cast<double>(*batch_->after_mono_ns - first_batch_end_ns_) * 1e-9;
   const double said_s = static_cast<double>(batch_last_.at.mono_us - first_batch_us_) * 1e-6;
   if (audit_.came_in_s > 0 && seen_s - said_s <= audit_.came_in_s - audit_.said_in_s) return;

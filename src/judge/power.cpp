@@ -19,9 +19,9 @@ using telemetry::SourceKind;
 constexpr double kMinCoverage = 0.9;
 
 // More than any device, package or node draws.
-constexpr double kMostPower_w = 1e5;
+constexpr double kMaxPower_w = 1e5;
 // A power reading holds for three periods of the slowest sensor, IPMI's.
-constexpr double kLongestHole_s = 30;
+constexpr double kMaxHole_s = 30;
 
 // Gives the moments of breaks. A counter that restarts begins with 0; one that was garbled does
 // not.
@@ -33,7 +33,7 @@ std::vector<double> mend(std::vector<Sample>& counter, const std::vector<Sample>
   for (std::size_t i = 1; i < counter.size(); ++i) {
     const double raw = counter[i].value;
     double step = raw - last;
-    const double most = kMostPower_w * std::max(1.0, counter[i].t - counter[i - 1].t);
+    const double most = kMaxPower_w * std::max(1.0, counter[i].t - counter[i - 1].t);
     if (step < 0 || step > most) {
       const double since_restart = step < 0 && raw <= most ? raw : 0;
       step = stats::integrate(power, counter[i - 1].t, counter[i].t).value_or(since_restart);
@@ -50,7 +50,7 @@ double coverage_by(const std::vector<Sample>& series, const Window& window, doub
   if (series.empty()) return 0;
   double known = std::max(0.0, std::min(window.end, series.back().t + slack) -
                                    std::max(window.start, series.front().t - slack));
-  const double longest = std::max(kLongestHole_s, 10 * slack);
+  const double longest = std::max(kMaxHole_s, 10 * slack);
   for (std::size_t i = 1; i < series.size(); ++i) {
     const double hole = std::min(window.end, series[i].t) - std::max(window.start, series[i - 1].t);
     if (hole > longest) known -= hole;

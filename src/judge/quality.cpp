@@ -76,7 +76,7 @@ void add_reported_rates(RoundContext& round,
 }  // namespace
 
 void add_quality_series(RoundContext& round) {
-  constexpr std::size_t kMostQualities = 6;
+  constexpr std::size_t kMaxQualities = 6;
   const std::optional<plan::Target>& target = round.plan.target;
   std::vector<Series> found;
   std::string best_of;  // the series that the best reachable value is about
@@ -87,7 +87,7 @@ void add_quality_series(RoundContext& round) {
       const std::string name = final_name(key).substr(std::string_view("final_").size());
       auto series = std::ranges::find(found, name, &Series::name);
       if (series == found.end()) {
-        if (found.size() == kMostQualities) continue;
+        if (found.size() == kMaxQualities) continue;
         series = found.insert(found.end(), {name, "evaluation", "1", {}});
         if (asked) round.result.levels.push_back({name, "target", target->value});
         if (asked || (best_of.empty() && perflog::better_of_quality(key) == Better::higher))

@@ -4,7 +4,7 @@
 
 #include "core/json_access.h"
 #include "judge/integrity.h"
-#include "judge/load.h"
+#include "judge/round_journal.h"
 #include "judge/run_files.h"
 #include "judge/run_findings.h"
 #include "judge/run_seal.h"

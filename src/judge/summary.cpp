@@ -143,8 +143,7 @@ void state_headline(const CaseResult& result, Facts& facts) {
 
 }  // namespace
 
-CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds,
-                          std::string repeats_ended, const std::optional<ExpectedCase>& expected) {
+CaseResult planned_result(const plan::CasePlan& plan) {
   CaseResult result;
   result.name = plan.name;
   result.model = plan.model;
@@ -153,6 +152,12 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   result.nodes = plan.nodes;
   result.procs = plan.procs;
   result.sweep = plan.sweep;
+  return result;
+}
+
+CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds,
+                          std::string repeats_ended, const std::optional<ExpectedCase>& expected) {
+  CaseResult result = planned_result(plan);
   for (RoundResult& round : rounds)
     (round.warmup ? result.warmup_rounds : result.rounds).push_back(std::move(round));
   result.repeats_ended = std::move(repeats_ended);

@@ -315,13 +315,13 @@ std::optional<std::string> MessageTable::in_parts(std::string_view text, Level l
 // A message may hold the joint itself: the longest run of parts that is one counts.
 std::optional<std::string> MessageTable::joined(const std::vector<std::string_view>& parts,
                                                 std::string_view joint, Level level) const {
-  constexpr std::size_t kLongestRun = 4;
+  constexpr std::size_t kMaxRun = 4;
   std::string out;
   bool changed = false;
   for (std::size_t i = 0; i < parts.size();) {
     std::size_t taken = 1;
     std::optional<std::string> found;
-    for (std::size_t run = std::min(kLongestRun, parts.size() - i); run > 1 && !found; --run) {
+    for (std::size_t run = std::min(kMaxRun, parts.size() - i); run > 1 && !found; --run) {
       const std::string_view last = parts[i + run - 1];
       found = whole(
           {parts[i].data(), static_cast<std::size_t>(last.data() - parts[i].data()) + last.size()},

@@ -107,14 +107,4 @@ class RunLoop {
   StepRates rates_;
 };
 
-/// Marks the rounds of the run that failed, timed out, stalled or could not be recorded as
-/// to be run again, in the journal, and gives how many those are: the next RunLoop runs them,
-/// whenever that is. Throws Error when the run is being executed, or the journal cannot be written.
-/// `unproven`: as of RunLoop::go_on_unproven.
-int reopen_failed_rounds(const store::RunDir& run, const std::vector<std::string>& unproven = {});
-
-/// The rounds that need no further run: (case, round) → status. A failed round is a result, unless
-/// it was reopened; an interrupted, lost or never started one is not.
-[[nodiscard]] RoundStatuses finished_rounds(const std::vector<Json>& journal);
-
 }  // namespace assay::launch

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <string>
 
-#include "live/console.h"
-#include "live/metrics.h"
+#include "live/live_metrics.h"
+#include "live/rank_console.h"
 
 namespace assay::live {
 

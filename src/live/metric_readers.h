@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "live/growing_log.h"
-#include "live/metrics.h"
+#include "live/live_metrics.h"
 #include "perflog/parser.h"
 #include "telemetry/table_reader.h"
 

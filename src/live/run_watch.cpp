@@ -132,15 +132,11 @@ void RunWatch::read_plan() {
   if (!plan.is_object()) return;
   plan_read_ = true;
   const Json& cluster = object_at(plan, "cluster");
-  const std::string launcher = text_at(cluster, "launcher");
-  const Json& traits = object_at(cluster, "traits");
-  const bool shares = member_at(traits, "shares_files").is_boolean()
-                          ? member_at(traits, "shares_files").get<bool>()
-                          : launcher == "local";
-  if (!shares)
+  // An old plan does not say it.
+  if (member_at(object_at(cluster, "traits"), "shares_files") == Json(false))
     late_ =
         fmt::format("with the launcher '{}' logs and telemetry come here at the end of each round",
-                    printable(launcher));
+                    printable(text_at(cluster, "launcher")));
 }
 
 void RunWatch::mark(std::int64_t at_ms, std::string kind, std::string text) {

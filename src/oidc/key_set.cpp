@@ -16,7 +16,7 @@ namespace assay::oidc {
 
 namespace {
 
-constexpr int kLeastRsaBits = 2048;
+constexpr int kMinRsaBits = 2048;
 constexpr std::size_t kMaxNumber = 1024;  // bytes
 constexpr std::size_t kP256Bytes = 32;
 constexpr std::size_t kMaxKeys = 100;
@@ -67,7 +67,7 @@ SharedKey rsa_key(const Json& json) {
   const Number n = number_of(*modulus);
   const Number e = number_of(*exponent);
   const Builder builder(OSSL_PARAM_BLD_new());
-  if (!n || !e || !builder || BN_num_bits(n.get()) < kLeastRsaBits ||
+  if (!n || !e || !builder || BN_num_bits(n.get()) < kMinRsaBits ||
       OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, n.get()) != 1 ||
       OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, e.get()) != 1)
     return nullptr;

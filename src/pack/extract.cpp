@@ -1,5 +1,4 @@
 #include <cerrno>
-#include <cstdlib>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/scratch_folder.h"
 #include "core/units.h"
 #include "pack/contents.h"
 #include "pack/packed_run.h"
@@ -92,43 +92,6 @@ class FolderSink : public FileSink {
   UniqueFd fd_;
 };
 
-// A folder under a name that nobody knows yet; removed unless it is given its own.
-class NewFolder {
- public:
-  explicit NewFolder(const fs::path& target) : target_(target) {
-    make_directories(parent_of(target));
-    path_ = (parent_of(target) / ".unpack-XXXXXX").string();
-    if (::mkdtemp(path_.data()) == nullptr)
-      throw system_error(ErrorKind::environment, "cannot create a folder in",
-                         parent_of(target).string(), errno);
-  }
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
-  ~NewFolder() {
-    std::error_code ignored;
-    if (!kept_) fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] fs::path path() const { return path_; }
-  void keep() {
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    // Replaces an empty folder, and nothing else.
-    if (::chmod(path_.c_str(), 0777 & ~mask) != 0 || ::rename(path_.c_str(), target_.c_str()) != 0)
-      throw system_error(ErrorKind::environment, "cannot name the unpacked folder",
-                         target_.string(), errno);
-    kept_ = true;
-  }
-
- private:
-  static fs::path parent_of(const fs::path& target) {
-    const fs::path parent = target.parent_path();
-    return parent.empty() ? fs::path(".") : parent;
-  }
-  fs::path target_;
-  std::string path_;
-  bool kept_ = false;
-};
-
 void require_room(const fs::path& folder, std::uint64_t bytes) {
   struct statvfs info {};
   if (::statvfs(folder.c_str(), &info) != 0) return;  // writing tells
@@ -165,11 +128,13 @@ Check extract(const fs::path& file, const fs::path& folder, const Options& optio
   const fs::path target = folder.has_filename() ? folder : folder.parent_path();
   Opened opened(file, options.threads);
   require_new(target);
-  NewFolder unpacked(target);
+  const fs::path parent = target.has_parent_path() ? target.parent_path() : ".";
+  make_directories(parent);
+  ScratchFolder unpacked(parent, ".unpack");
   require_room(unpacked.path(), opened.contents().bytes());
   FolderSink sink(unpacked.path());
   Check check = opened.unfold(&sink, options.progress);
-  if (check.ok() && (!accept || accept(unpacked.path()))) unpacked.keep();
+  if (check.ok() && (!accept || accept(unpacked.path()))) unpacked.keep_as(target);
   return check;
 }
 

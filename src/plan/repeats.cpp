@@ -19,7 +19,7 @@ using config::Node;
 namespace {
 
 // A confidence interval needs three values.
-constexpr int kFewestRounds = 3;
+constexpr int kMinRounds = 3;
 constexpr int kDefaultLimit = 20;
 constexpr std::string_view kUntil = "until";
 constexpr const char* kForms = "for example 3, 'until 2 %', or {until: 2 %, min: 3, max: 20}";
@@ -49,7 +49,7 @@ Repeats read_repeats(const Node& node) {
     Repeats out{kDefaultLimit, RepeatUntil{}};
     out.until->half_width = read_percent(map.at("until"), map.at("until").nonempty_text());
     if (const Node* min = map.find("min"))
-      out.until->min = static_cast<int>(min->integer(kFewestRounds, kMaxRepeats));
+      out.until->min = static_cast<int>(min->integer(kMinRounds, kMaxRepeats));
     out.most = std::max(out.most, out.until->min);
     if (const Node* max = map.find("max"))
       out.most = static_cast<int>(max->integer(out.until->min, kMaxRepeats));

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Samples that are further apart have a gap between them.
-constexpr double kLongestStep = 60;
+constexpr double kMaxStep = 60;
 
 std::optional<int> device_number(const std::string& source) {
   if (!source.starts_with("dev")) return std::nullopt;
@@ -56,7 +56,7 @@ DeviceActivity activity_of(const telemetry::Table& table, const std::vector<int>
     const telemetry::Row* last = std::exchange(before[row.source], &row);
     if (last == nullptr) continue;
     const double step_s = static_cast<double>(row.mono_ns - last->mono_ns) / 1e9;
-    if (step_s <= 0 || step_s > kLongestStep) continue;
+    if (step_s <= 0 || step_s > kMaxStep) continue;
     if (std::isfinite(util) && util < kIdleBelow) out.idle_device_s += step_s;
     if (const double power = row[Column::power_w]; std::isfinite(power) && power >= 0)
       out.energy_j += power * step_s;

@@ -12,7 +12,7 @@
 #include "jobs/job_store.h"
 #include "jobs/pending.h"
 #include "jobs/scheduler.h"
-#include "platform/retention.h"
+#include "platform/job_retention.h"
 #include "platform/usage_table.h"
 
 namespace assay::platform {

@@ -20,12 +20,12 @@ namespace assay::platform {
 namespace {
 
 // A clock that was set, or a node that is back, is noticed by then.
-constexpr Nanoseconds kLongestWait = std::chrono::seconds(10);
+constexpr Nanoseconds kMaxWait = std::chrono::seconds(10);
 // After the disk was full, or the database locked.
 constexpr Nanoseconds kAfterFailure = std::chrono::seconds(1);
 
 constexpr const char* kProcessors = "cpu";
-constexpr jobs::JobId kHighestNumber = 1'000'000'000'000;  // a folder of more is no job's
+constexpr jobs::JobId kMaxNumber = 1'000'000'000'000;  // a folder of more is no job's
 constexpr const char* kJobsFile = "jobs.db";
 
 // 0: it is not there.
@@ -41,7 +41,7 @@ jobs::JobId last_folder(const std::filesystem::path& folder) {
   for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
        it.increment(error))
     if (const auto number = parse_number<jobs::JobId>(it->path().filename().string());
-        number && *number <= kHighestNumber)
+        number && *number <= kMaxNumber)
       last = std::max(last, *number);
   return last;
 }
@@ -339,7 +339,7 @@ Nanoseconds Platform::State::turn() {
   publish();
   const std::lock_guard guard(mutex);
   if (undecided) return Nanoseconds(0);
-  std::int64_t next_ns = wall_now_ns() + kLongestWait.count();
+  std::int64_t next_ns = wall_now_ns() + kMaxWait.count();
   if (decide_at_ns) next_ns = std::min(next_ns, *decide_at_ns);
   for (const auto& [id, limit] : limits) next_ns = std::min(next_ns, limit.at_ns);
   return Nanoseconds(std::max<std::int64_t>(0, next_ns - wall_now_ns()));

@@ -15,7 +15,7 @@ namespace assay::platform {
 namespace {
 
 // A clock that was set is noticed by then.
-constexpr Nanoseconds kLongestSleep = std::chrono::seconds(20);
+constexpr Nanoseconds kMaxSleep = std::chrono::seconds(20);
 
 struct StoredSchedules {
   std::vector<Schedule> schedules{};
@@ -64,7 +64,7 @@ void Schedules::start() {
 
 void Schedules::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    Nanoseconds sleep = kLongestSleep;
+    Nanoseconds sleep = kMaxSleep;
     try {
       const jobs::WallTime now_ns = wall_now_ns();
       if (const auto next = submit_due(now_ns))

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostNamed = 4;
+constexpr std::size_t kMaxNamed = 4;
 
 bool is_program(const fs::path& path) {
   std::error_code ec;
@@ -67,7 +67,7 @@ std::string list_problems(const std::map<std::string, std::set<std::string>>& ca
   for (const auto& [problem, cases] : cases_of) {
     std::vector<std::string> names;
     for (const std::string& name : cases) names.push_back(printable(name));
-    const std::size_t more = names.size() > kMostNamed ? names.size() - kMostNamed : 0;
+    const std::size_t more = names.size() > kMaxNamed ? names.size() - kMaxNamed : 0;
     names.resize(names.size() - more);
     parts.push_back(fmt::format("{} (case {}{})", problem, join(names, ", "),
                                 more > 0 ? fmt::format(" and {} more", more) : ""));

@@ -13,7 +13,7 @@ namespace assay::probe {
 
 namespace {
 
-constexpr std::size_t kMostDevices = 4096;
+constexpr std::size_t kMaxDevices = 4096;
 
 const DeviceState* same_device(const DeviceState& device, const std::vector<DeviceState>& among) {
   const auto found = std::ranges::find_if(among, [&](const DeviceState& other) {
@@ -83,7 +83,7 @@ DeviceStates device_states_from_text(const std::string& text) {
     return {printable(error.what())};
   }
   if (states.problem.empty() && states.devices.empty()) return {"no device was named"};
-  if (states.devices.size() > kMostDevices)
+  if (states.devices.size() > kMaxDevices)
     return {fmt::format("{} devices are more than there can be", states.devices.size())};
   return states;
 }

@@ -19,7 +19,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "push/part_size.h"
-#include "push/run_files.h"
+#include "push/sent_files.h"
 #include "push/tester_connection.h"
 #include "serve/random_text.h"
 #include "store/run_dir.h"
@@ -133,8 +133,7 @@ class Push {
   bool send_manifest(const std::string& id) {
     const auto answer = connection_.ask("PUT", test_path(id) + "/manifest", to_json(manifest_));
     if (answer.status == 200) return true;
-    const std::string code =
-        answer.body.value("error", Json::object()).value("code", std::string());
+    const std::string code = text_at(object_at(answer.body, "error"), "code");
     ended_ = answer.status == 409 && code == "finished";
     if (ended_) return true;
     if (answer.status == 409 && code == "same_run") {

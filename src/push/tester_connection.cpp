@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/json_access.h"
 #include "core/text.h"
 #include "http/url.h"
 
@@ -68,12 +69,8 @@ Connection::Answer Connection::ask(const std::string& method, const std::string&
 }
 
 void Connection::refuse(const Answer& answer) const {
-  const Json error = answer.body.value("error", Json::object());
   const auto text = [&](const char* key) {
-    const auto found = error.find(key);
-    return found != error.end() && found->is_string()
-               ? client_.redact(printable(found->get<std::string>()))
-               : std::string();
+    return client_.redact(printable(text_at(object_at(answer.body, "error"), key)));
   };
   const std::string message = fmt::format("the tester answered: {} (status {}, {})",
                                           text("message"), answer.status, text("code"));

@@ -28,7 +28,12 @@ Arguments program(const plan::Container& container) {
 struct Mount {
   std::string path;
   bool read_only = false;
+  std::string target{path};
 };
+
+/// Where an image's PATH, and that of login shells and sudo, looks before it comes to the ssh of
+/// the image.
+constexpr const char* kSshInside = "/usr/local/bin/ssh";
 
 std::string target_of(const std::string& mount) {
   const auto first = mount.find(':');
@@ -50,6 +55,15 @@ std::vector<Mount> needed(const plan::Container& container, const ContainerPlace
   add(place.workdir, false);
   add(place.programs_dir.string(), true);
   add(place.data, true);
+  if (place.ssh_folder.empty()) return out;
+  add(place.ssh_folder.string(), true);
+  // Within a folder of the node that the suite mounts there, a file would have to be made.
+  const bool covered = std::ranges::any_of(container.mounts, [](const std::string& mount) {
+    const std::string target = target_of(mount);
+    return std::string_view(kSshInside).starts_with(target + "/") || target == kSshInside;
+  });
+  if (!covered && !place.programs_dir.empty())
+    out.push_back({(place.programs_dir / "assay-agent").string(), true, kSshInside});
   return out;
 }
 
@@ -63,7 +77,7 @@ std::string as_mount(const Mount& mount, const char* target, const char* read_on
     return "\"" + text + "\"";
   };
   return "type=bind," + field("source=" + mount.path) + "," +
-         field(std::string(target) + "=" + mount.path) +
+         field(std::string(target) + "=" + mount.target) +
          (mount.read_only ? "," + std::string(read_only) : "");
 }
 
@@ -86,6 +100,7 @@ Arguments docker_like(const plan::Container& container, const Arguments& vendor_
                       const ContainerPlace& place, const Arguments& env) {
   Arguments arguments = program(container);
   append(arguments, {"run", "--rm", "--name", place.name, "--network=host"});
+  if (place.interactive) arguments.emplace_back("--interactive");
   // Ranks of a node share memory with each other, unless a size of their own is asked for.
   arguments.push_back(container.shm_size.empty() ? "--ipc=host"
                                                  : "--shm-size=" + container.shm_size);
@@ -133,6 +148,10 @@ bool docker_like(const plan::Container& container) {
 
 }  // namespace
 
+bool can_have_ssh(const plan::Container& container) {
+  return docker_like(container);
+}
+
 std::string container_name(const std::string& run_id, const std::string& case_name, int round,
                            int rank) {
   // FNV-1a: a case's name may hold what a container's may not.
@@ -154,7 +173,7 @@ Arguments run_in_container(const plan::Container& container, const Arguments& ve
 std::map<std::string, std::string> mounted_folders(const plan::Container& container,
                                                    const ContainerPlace& place) {
   std::map<std::string, std::string> out;
-  for (const Mount& mount : needed(container, place)) out[mount.path] = mount.path;
+  for (const Mount& mount : needed(container, place)) out[mount.target] = mount.path;
   for (const std::string& mount : container.mounts)
     if (mount.starts_with('/')) out[target_of(mount)] = mount.substr(0, mount.find(':'));
   return out;

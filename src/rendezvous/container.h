@@ -17,7 +17,14 @@ struct ContainerPlace {
   std::filesystem::path programs_dir;  ///< of {bindir}; empty: not needed
   std::string workdir;
   std::string data;
+  /// Of the round's ssh (agent/round_ssh.h), as the node has it; empty: none.
+  std::filesystem::path ssh_folder{};
+  bool interactive = false;  ///< what runs inside reads the command's stdin
 };
+
+/// Whether programs in such containers can have the round's ssh: only of podman and docker is known
+/// that a program can be put beside the image's own ones.
+[[nodiscard]] bool can_have_ssh(const plan::Container& container);
 
 /// "assay-run20261115T101500Z-3f2a-5c1d-r2-7": run, case (hashed), round, rank.
 [[nodiscard]] std::string container_name(const std::string& run_id, const std::string& case_name,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/address.h"
+#include "core/job_variables.h"
 #include "core/text.h"
 #include "rendezvous/rank_table.h"
 #include "rendezvous/round_files.h"
@@ -43,6 +44,15 @@ std::string device_numbers(int procs) {
   std::string list;
   for (int i = 0; i < procs; ++i) list += (i == 0 ? "" : ",") + std::to_string(i);
   return list;
+}
+
+/// The numbers of the node's devices: of a job of the platform those that were given to it, which
+/// may be more than its processes (one that drives eight), fewer or not the first; else one a
+/// process.
+std::string devices_of(const plan::CasePlan& plan_case) {
+  const auto given = plan_case.env.find(std::string(kDevicesVariable));
+  return given == plan_case.env.end() || given->second.empty() ? device_numbers(plan_case.procs)
+                                                               : given->second;
 }
 
 /// A number that HCCL's JOB_ID may be; the same on every node of a round, another for another.
@@ -128,13 +138,14 @@ void add_dlws_node(const NodeContext& at, Environment& env) {
   const auto& [plan, plan_case, placement, node, node_dir] = at;
   const bool several = plan_case.nodes > 1;
   // Of a job of the platform its number, by which its users know it.
-  const auto job = plan_case.env.find("ASSAY_JOB_ID");
+  const auto job = plan_case.env.find(std::string(kJobIdVariable));
   env["DLWS_JOB_ID"] = job == plan_case.env.end() ? placement.run_id : job->second;
   env["DLWS_ROLE_NAME"] = several ? "worker" : "master";
   env["DLWS_ROLE_IDX"] = env["DLTS_ROLE_IDX"] = std::to_string(node);
   env["DLWS_NUM_PS"] = several ? "1" : "0";  // 0 means a job of one node there
   env["DLWS_NUM_WORKER"] = env["DLWS_WORKER_NUM"] = std::to_string(plan_case.nodes);
-  env["DLWS_NUM_GPU_PER_WORKER"] = std::to_string(plan_case.procs);
+  const std::string devices = devices_of(plan_case);
+  env["DLWS_NUM_GPU_PER_WORKER"] = std::to_string(split(devices, ',').size());
   env["DLWS_GPU_TYPE"] = plan_case.hardware;
   env["DLWS_IS_NPU_JOB"] = plan.vendor == "ascend" ? "true" : "false";
   env["DLWS_HOST_NETWORK"] = "enable";
@@ -157,13 +168,13 @@ void add_dlws_node(const NodeContext& at, Environment& env) {
     add("SSH_PORT", std::to_string(port));
     add("IB_IP", host == nullptr || host->ib_addr.empty() ? address : host->ib_addr);
     if (host == nullptr || host->device_ips.empty()) continue;
-    std::vector<std::string> devices;
+    std::vector<std::string> device_ips;
     for (std::size_t k = 0; k < host->device_ips.size(); ++k)
-      devices.push_back(fmt::format("{}:{}", k, host->device_ips[k]));
-    env[fmt::format("DLWS_SD_worker{}_NPU_IP_LIST", i)] = join(devices, ",");
-    if (i == node) env["NPU_IPS"] = join(devices, ",");
+      device_ips.push_back(fmt::format("{}:{}", k, host->device_ips[k]));
+    env[fmt::format("DLWS_SD_worker{}_NPU_IP_LIST", i)] = join(device_ips, ",");
+    if (i == node) env["NPU_IPS"] = join(device_ips, ",");
   }
-  env["VISIBLE_IDS"] = device_numbers(plan_case.procs);
+  env["VISIBLE_IDS"] = devices;
 }
 
 /// The variables of a flavor, of a node and of a rank; nullptr: it has none.

@@ -14,32 +14,78 @@ namespace assay::rendezvous {
 
 namespace {
 
+bool has_contained_ssh(const plan::CasePlan& plan_case) {
+  return wants_ssh(plan_case) && plan_case.container && can_have_ssh(*plan_case.container);
+}
+
+/// What every container of the node sees.
+ContainerPlace container_place(const plan::CasePlan& plan_case, const Placement& placement,
+                               int node, const std::filesystem::path& node_dir) {
+  ContainerPlace place;
+  place.node_dir = node_dir;
+  const auto at = static_cast<std::size_t>(node);
+  if (!placement.bindirs.empty()) place.programs_dir = placement.bindirs.at(at);
+  place.workdir = plan_case.workdir;
+  place.data = plan_case.data;
+  if (!placement.ssh_folders.empty() && has_contained_ssh(plan_case))
+    place.ssh_folder = placement.ssh_folders.at(at);
+  return place;
+}
+
+/// Names of the variables that go into a container, those that the agent adds among them.
+std::vector<std::string> variables_inside(const NodeCommands& node,
+                                          const std::map<std::string, std::string>& own) {
+  std::vector<std::string> names{std::string(kRoundVariable)};
+  for (const auto& [name, value] : node.env) names.push_back(name);
+  if (node.env.contains("DLWS_JOB_ID") && !node.env.contains("DLWS_USER_NAME"))
+    names.emplace_back("DLWS_USER_NAME");
+  for (const auto& [name, value] : own) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> in_container(const plan::Plan& plan, const plan::CasePlan& plan_case,
+                                      const ContainerPlace& place,
+                                      const std::vector<std::string>& argv,
+                                      std::vector<std::string> names) {
+  if (!place.ssh_folder.empty()) names.emplace_back(kSshFolderVariable);
+  const Json options = plan.vendor_data.value("container", Json::object());
+  return run_in_container(*plan_case.container,
+                          options.value("options", std::vector<std::string>{}), place, argv, names);
+}
+
 // The rank's command becomes one that runs it in its container, and the variables go along.
 void put_in_container(const plan::Plan& plan, const plan::CasePlan& plan_case,
                       const Placement& placement, const NodeCommands& node,
                       const std::filesystem::path& node_dir, RankCommand& command) {
-  ContainerPlace place;
+  ContainerPlace place = container_place(plan_case, placement, node.node, node_dir);
   place.name = container_name(placement.run_id, plan_case.name, placement.round, command.rank);
-  place.node_dir = node_dir;
-  if (!placement.bindirs.empty())
-    place.programs_dir = placement.bindirs.at(static_cast<std::size_t>(node.node));
-  place.workdir = plan_case.workdir;
-  place.data = plan_case.data;
-  std::vector<std::string> names{std::string(kRoundVariable)};
-  for (const auto& [name, value] : node.env) names.push_back(name);
-  for (const auto& [name, value] : command.env) names.push_back(name);
-  const Json options = plan.vendor_data.value("container", Json::object());
   command.contained = command.argv;
   command.mounts = mounted_folders(*plan_case.container, place);
   command.argv =
-      run_in_container(*plan_case.container, options.value("options", std::vector<std::string>{}),
-                       place, command.argv, names);
+      in_container(plan, plan_case, place, command.argv, variables_inside(node, command.env));
   command.cleanup = remove_container(*plan_case.container, place.name);
   // For who enters the job. Not passed on into the container.
   std::vector<std::string> inside = exec_in_container(*plan_case.container, place.name);
   if (inside.empty() || place.programs_dir.empty()) return;
   inside.push_back((place.programs_dir / "assay-agent").string());
   command.env[std::string(kContainerVariable)] = dump_line(Json(inside));
+}
+
+// One container a node, whatever number of programs others start there: what one of them leaves in
+// its files the next one finds.
+void add_visitors(const plan::Plan& plan, const plan::CasePlan& plan_case,
+                  const Placement& placement, const std::filesystem::path& node_dir,
+                  NodeCommands& node) {
+  if (!has_contained_ssh(plan_case)) return;
+  ContainerPlace place = container_place(plan_case, placement, node.node, node_dir);
+  if (place.programs_dir.empty()) return;
+  place.name = fmt::format("{}-ssh", container_name(placement.run_id, plan_case.name,
+                                                    placement.round, node.node * plan_case.procs));
+  place.interactive = true;
+  node.visitors = in_container(plan, plan_case, place,
+                               {(place.programs_dir / "assay-agent").string(), "--visitors"},
+                               variables_inside(node, node.visitor_env));
+  node.visitors_cleanup = remove_container(*plan_case.container, place.name);
 }
 
 }  // namespace
@@ -112,6 +158,7 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
     if (plan_case.container) put_in_container(plan, plan_case, placement, out, node_dir, command);
     out.ranks.push_back(std::move(command));
   }
+  add_visitors(plan, plan_case, placement, node_dir, out);
   return out;
 }
 

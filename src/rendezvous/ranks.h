@@ -18,8 +18,10 @@ struct Placement {
   int master_port = 0;
   int round = 1;
   std::string run_id;
-  std::vector<std::string> bindirs;        ///< of the nodes, where they are not known from the plan
-  std::map<std::string, std::string> env;  ///< of every rank besides: what no file may hold
+  std::vector<std::string> bindirs;  ///< of the nodes, where they are not known from the plan
+  /// Of the nodes, where the round's ssh is; empty: there is none.
+  std::vector<std::string> ssh_folders{};
+  std::map<std::string, std::string> env;    ///< of every rank besides: what no file may hold
   std::map<std::string, std::string> files;  ///< that every node gets in its folder: name → content
 };
 
@@ -45,6 +47,10 @@ struct NodeCommands {
   std::vector<RankCommand> ranks;
   /// Besides `env`, of what programs of other nodes start here over ssh.
   std::map<std::string, std::string> visitor_env{};
+  /// The command that runs `assay-agent --visitors` in a container of the case, where what other
+  /// nodes start runs; and what removes it. Empty: they run on the node itself.
+  std::vector<std::string> visitors{};
+  std::vector<std::string> visitors_cleanup{};
 };
 
 /// Puts a round on the first hosts; a master port of 0 is left for the caller to choose. Pure.

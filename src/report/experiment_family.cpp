@@ -148,7 +148,8 @@ Html family(const ExperimentView& view) {
     }
     const bool best = record.best && *record.best == id;
     const double share = trial.accuracy && high > low ? (*trial.accuracy - low) / (high - low) : 0;
-    const std::string accuracy = trial.accuracy ? accuracy_text(*trial.accuracy) : trial.status;
+    const std::string accuracy =
+        trial.accuracy ? accuracy_text(*trial.accuracy) : std::string(to_text(trial.status));
     // Lines leave a parent to the right: its name stands above it.
     const double text_x = at.parent ? (at.generation == 0 ? x - 8 : x) : x + (best ? 14 : 11);
     const double text_y = at.parent ? y - (best ? 13 : 10) : y + 4;
@@ -158,7 +159,7 @@ Html family(const ExperimentView& view) {
         "r=\"6\" fill-opacity=\"{:.2f}\"/><text x=\"{:.1f}\" y=\"{:.1f}\" "
         "text-anchor=\"{}\"><tspan "
         "class=\"id\">{}</tspan> {}</text></g>",
-        best ? " best" : "", trial.status == "failed" ? " failed" : "", id,
+        best ? " best" : "", trial.status == automl::TrialStatus::failed ? " failed" : "", id,
         operations_text(trial.operations), accuracy,
         best ? markup("<circle class=\"halo\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"10\"/>", x, y)
              : Html(),

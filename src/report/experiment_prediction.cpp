@@ -87,7 +87,8 @@ Html grid(const Axis& axis) {
 Html prediction(const ExperimentView& view) {
   std::vector<Dot> dots;
   for (const automl::TrialRecord& trial : view.record.trials)
-    if (trial.predicted && trial.predicted_deviation && trial.accuracy && trial.status == "ok")
+    if (trial.predicted && trial.predicted_deviation && trial.accuracy &&
+        trial.status == automl::TrialStatus::ok)
       dots.push_back(
           {trial.id, *trial.predicted, std::max(0.0, *trial.predicted_deviation), *trial.accuracy});
   if (dots.empty()) return {};

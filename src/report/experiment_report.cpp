@@ -39,12 +39,20 @@ Validity worst_of(const std::vector<ExperimentView>& views) {
 }
 
 std::string how_it_ended(const automl::ExperimentRecord& record) {
-  if (record.ended == "time") return "its time was over";
-  if (record.ended == "trials") return "it had all its trials";
-  if (record.ended == "stopped") return "stopped by the user";
-  if (record.ended == "exhausted") return "no further architecture within the limits";
-  if (record.ended == "failed") return "it failed";
-  return record.ended.empty() ? "its end was not recorded" : record.ended;
+  if (!record.ended) return "its end was not recorded";
+  switch (*record.ended) {
+    case automl::ExperimentEnd::time:
+      return "its time was over";
+    case automl::ExperimentEnd::trials:
+      return "it had all its trials";
+    case automl::ExperimentEnd::stopped:
+      return "stopped by the user";
+    case automl::ExperimentEnd::exhausted:
+      return "no further architecture within the limits";
+    case automl::ExperimentEnd::failed:
+      return "it failed";
+  }
+  return {};
 }
 
 std::string sentence(const std::vector<ExperimentView>& views) {

@@ -34,8 +34,8 @@ Html cards(const ExperimentView& view) {
   int ok = 0;
   int failed = 0;
   for (const automl::TrialRecord& trial : record.trials) {
-    ok += trial.status == "ok" ? 1 : 0;
-    failed += trial.status == "failed" ? 1 : 0;
+    ok += trial.status == automl::TrialStatus::ok ? 1 : 0;
+    failed += trial.status == automl::TrialStatus::failed ? 1 : 0;
   }
   std::vector<html::Card> list;
   const auto add = [&](std::string title, const Shown& value, std::string below) {

@@ -61,8 +61,9 @@ Html with_sub(const Html& text, std::string_view below) {
 }
 
 Html status_cell(const automl::TrialRecord& trial) {
-  const Html status = trial.attempts > 1 ? markup("{}, attempt {}", trial.status, trial.attempts)
-                                         : Html::text(trial.status);
+  const Html status = trial.attempts > 1
+                          ? markup("{}, attempt {}", to_text(trial.status), trial.attempts)
+                          : Html::text(to_text(trial.status));
   return trial.reason.empty() ? status : with_sub(status, trial.reason);
 }
 
@@ -84,10 +85,10 @@ page::Row row(const automl::TrialRecord& trial, bool best) {
        trial.started_s && trial.ended_s ? show(*trial.ended_s - *trial.started_s, "s").text() : "–",
        {worker, "w"},
        status_cell(trial)},
-      best                       ? "best"
-      : trial.status == "failed" ? "bad"
-      : trial.status == "lost"   ? "odd"
-                                 : ""};
+      best                                          ? "best"
+      : trial.status == automl::TrialStatus::failed ? "bad"
+      : trial.status == automl::TrialStatus::lost   ? "odd"
+                                                    : ""};
 }
 
 }  // namespace

@@ -29,7 +29,9 @@ constexpr double kWorkerRow = 22;
 std::string_view kind_class(const WorkerSpan& span, std::size_t number = 0) {
   switch (span.kind) {
     case Kind::train:
-      return span.status == "failed" ? "t-failed" : number % 2 == 0 ? "t-train" : "t-train odd";
+      return span.status == automl::TrialStatus::failed ? "t-failed"
+             : number % 2 == 0                          ? "t-train"
+                                                        : "t-train odd";
     case Kind::lost:
       return "t-lost";
     case Kind::wait:
@@ -61,7 +63,7 @@ Html span_svg(const WorkerSpan& span, std::size_t number, const Axis& x, double 
   if (!(width > 0) || (width < min_width && span.kind != Kind::lost)) return {};
   std::string title = std::string(kind_word(span.kind));
   if (span.trial >= 0) title = fmt::format("trial {}: {}", span.trial, title);
-  if (!span.status.empty() && span.kind == Kind::train) title += ", " + span.status;
+  if (span.status && span.kind == Kind::train) title += ", " + std::string(to_text(*span.status));
   Html out = markup(
       "<rect class=\"{}\" x=\"{:.3f}%\" width=\"{:.3f}%\" y=\"{:.1f}\" height=\"{}\"><title>{}, {}"
       "</title></rect>",

@@ -34,7 +34,7 @@ Json trial_json(const automl::TrialRecord& trial) {
            {"parameters", trial.parameters},
            {"layers", trial.layers},
            {"per_sample", automl::to_json(trial.per_sample)},
-           {"status", trial.status},
+           {"status", to_text(trial.status)},
            {"reason", trial.reason},
            {"attempts", trial.attempts},
            {"worker", trial.worker},

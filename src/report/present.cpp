@@ -85,7 +85,7 @@ Shown show(double value, std::string_view unit) {
 
 Shown show(double value, std::string_view unit, std::optional<double> half) {
   constexpr int kHalfDigits = 2;
-  constexpr int kMostDigits = 6;
+  constexpr int kMaxDigits = 6;
   if (!half || !std::isfinite(*half) || !std::isfinite(value)) return show(value, unit);
   const bool clock = unit == "s" && std::abs(value) >= 60;  // "3 min 26 s"
   const AxisUnit scale = clock ? AxisUnit{1, "s"} : axis_unit(unit, value);
@@ -98,7 +98,7 @@ Shown show(double value, std::string_view unit, std::optional<double> half) {
     return spread > 1e100 ? show(value, unit) : out;
   }
   int place = leading_place(spread, kHalfDigits) - kHalfDigits + 1;
-  if (number != 0) place = std::max(place, leading_place(number, kMostDigits) - kMostDigits + 1);
+  if (number != 0) place = std::max(place, leading_place(number, kMaxDigits) - kMaxDigits + 1);
   const std::string after = rounded_to(std::max(spread, std::pow(10.0, place)), place);
   if (clock) return {duration(value), "", *half >= 60 ? duration(*half) : after + " s"};
   return {rounded_to(number, place), scale.unit, after};

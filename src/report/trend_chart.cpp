@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kTrendHeight = 190;
 constexpr std::size_t kMostDots = 400;
-constexpr std::size_t kMostDays = 6;
+constexpr std::size_t kMaxDays = 6;
 
 /// Neighboring points that are drawn as one.
 std::vector<TrendChart::Point> thinned(const std::vector<TrendChart::Point>& points) {
@@ -86,7 +86,7 @@ class TrendDrawing {
 
   [[nodiscard]] Html days() const {
     Html out;
-    const std::size_t count = std::min(points_.size(), kMostDays);
+    const std::size_t count = std::min(points_.size(), kMaxDays);
     std::string last;
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t at = count == 1 ? 0 : (points_.size() - 1) * i / (count - 1);

@@ -13,7 +13,7 @@ namespace assay::rest {
 namespace {
 
 // A stream whose reader is slow waits for room instead of being let go.
-constexpr std::size_t kLeastRoom = serve::kStreamBuffer / 4;
+constexpr std::size_t kMinRoom = serve::kStreamBuffer / 4;
 // What gave so much has probably more: a whole log that is downloaded.
 constexpr std::size_t kMuch = 16U << 10;
 constexpr std::chrono::milliseconds kSoon{10};
@@ -42,7 +42,7 @@ bool Follower::go_on(Followed& one) const {
   if (one.stream->gone()) return false;
   one.due_ns = now_ns + Nanoseconds(kSoon).count();
   const std::size_t room = one.stream->room();
-  if (room < kLeastRoom) return true;
+  if (room < kMinRoom) return true;
   try {
     const std::optional<std::string> text = one.next(room / 2);
     if (text && text->size() < kMuch) one.due_ns = now_ns + pause_.count();

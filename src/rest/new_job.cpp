@@ -41,11 +41,11 @@ serve::Refusal with_problems(const std::vector<jobs::Problem>& problems) {
 
 void check_team(const Call& call, const std::string& team, std::vector<jobs::Problem>& problems) {
   const std::vector<jobs::Team> teams = call.context.platform.settings().teams;
-  if (teams.empty()) return;
   if (team.empty()) {
-    if (call.caller().role != jobs::Role::admin)
+    if (!teams.empty() && call.caller().role != jobs::Role::admin)
       problems.push_back({"team", "you are in no team; an administrator can add you to one"});
-  } else if (std::ranges::find(teams, team, &jobs::Team::name) == teams.end()) {
+  } else if (std::ranges::find(teams, team, &jobs::Team::name) == teams.end() &&
+             (!teams.empty() || !call.caller().is_in(team))) {
     problems.push_back({"team", fmt::format("there is no team '{}'", ellipsize(team, 64))});
   }
 }

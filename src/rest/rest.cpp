@@ -9,7 +9,9 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "lang/language.h"
 #include "rest/guard.h"
+#include "rest/translated.h"
 #include "serve/log.h"
 
 namespace assay::rest {
@@ -114,6 +116,16 @@ bool Rest::takes(const serve::HttpRequest& request) {
          (request.route.empty() && request.path.starts_with("/api/"));
 }
 
+std::string Rest::signed_in(const serve::HttpRequest& request) {
+  if (!request.header("authorization").empty()) return {};
+  try {
+    const auto caller = caller_of(request, context_, wall_now_ns());
+    return caller ? caller->name : "";
+  } catch (const Error&) {
+    return {};  // then it is not known now
+  }
+}
+
 bool Rest::knows_token(const serve::HttpRequest& request) {
   const std::string header = request.header("authorization");
   try {
@@ -206,6 +218,8 @@ void Rest::handle(const serve::HttpRequest& request, std::string& who,
     response = failure(error);
   }
   if (response.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  // Not Accept-Language: what a browser saves to disk (result.json) has to stay as it was written.
+  translate(response, lang::preferred_language(request.header("x-assay-language")));
   secure(response);
   context_.metrics.answered(method_of(request), path, response.status,
                             static_cast<double>(mono_now_ns() - began_ns) / 1e9);

@@ -18,6 +18,9 @@ class Rest {
   /// Whether a request belongs here; of the API, too, what nobody knows.
   [[nodiscard]] static bool takes(const serve::HttpRequest& request);
 
+  /// Who is signed in by a session's cookie; empty: nobody.
+  [[nodiscard]] std::string signed_in(const serve::HttpRequest& request);
+
   /// Whether it comes with a person's token that is good.
   [[nodiscard]] bool knows_token(const serve::HttpRequest& request);
 

@@ -16,6 +16,9 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "http/url.h"
+#include "serve/hand_over.h"
+#include "serve/http_status.h"
+#include "serve/stream_out.h"
 #include "serve/watched_socket.h"
 
 namespace assay::serve {
@@ -64,39 +67,6 @@ void prepare_connection_and_start_read(TlsSocket& socket,
                          });
 }
 
-std::string_view reason_of(int status) {
-  static constexpr std::array<std::pair<int, std::string_view>, 26> kReasons{
-      {{200, "OK"},
-       {201, "Created"},
-       {202, "Accepted"},
-       {302, "Found"},
-       {303, "See Other"},
-       {304, "Not Modified"},
-       {400, "Bad Request"},
-       {401, "Unauthorized"},
-       {403, "Forbidden"},
-       {404, "Not Found"},
-       {405, "Method Not Allowed"},
-       {409, "Conflict"},
-       {413, "Content Too Large"},
-       {414, "URI Too Long"},
-       {415, "Unsupported Media Type"},
-       {421, "Misdirected Request"},
-       {422, "Unprocessable Content"},
-       {429, "Too Many Requests"},
-       {431, "Request Header Fields Too Large"},
-       {500, "Internal Server Error"},
-       {502, "Bad Gateway"},
-       {503, "Service Unavailable"},
-       {504, "Gateway Timeout"},
-       {505, "HTTP Version Not Supported"},
-       {507, "Insufficient Storage"},
-       {508, "Loop Detected"}}};
-  const auto* const found =
-      std::ranges::find(kReasons, status, &std::pair<int, std::string_view>::first);
-  return found == kReasons.end() ? "Unknown" : found->second;
-}
-
 // Counts a request from its arrival until its answer was sent, or its connection is gone.
 struct Unanswered {
   explicit Unanswered(std::atomic<std::size_t>& of) : count(of) { ++count; }
@@ -133,198 +103,6 @@ void send(const restinio::request_handle_t& request, const HttpResponse& respons
   auto reply = request->create_response(status);
   reply.set_body(response.body);
   complete(reply, response, last, std::move(sent));
-}
-
-// One write is under way at a time; what comes meanwhile waits, up to kStreamBuffer.
-class StreamOut : public HttpStream, public std::enable_shared_from_this<StreamOut> {
- public:
-  using Builder = restinio::response_builder_t<restinio::chunked_output_t>;
-
-  StreamOut(Builder builder, HttpStreaming with, std::shared_ptr<void> counted)
-      : builder_(std::move(builder)), with_(std::move(with)), counted_(std::move(counted)) {}
-
-  bool write(std::string_view bytes) override {
-    {
-      const std::scoped_lock lock(lock_);
-      if (gone_ || ending_) return false;
-      if (waiting_.size() + bytes.size() > kStreamBuffer) {
-        waiting_ = with_.last_words;
-        ending_ = true;
-      } else {
-        waiting_ += bytes;
-      }
-    }
-    go_on();
-    const std::scoped_lock lock(lock_);
-    return !gone_ && !ending_;
-  }
-  [[nodiscard]] std::size_t room() const override {
-    const std::scoped_lock lock(lock_);
-    return gone_ || ending_ ? 0 : kStreamBuffer - waiting_.size();
-  }
-  [[nodiscard]] bool gone() const override {
-    const std::scoped_lock lock(lock_);
-    return gone_ || ending_;
-  }
-  void end() override {
-    {
-      const std::scoped_lock lock(lock_);
-      ending_ = true;
-    }
-    go_on();
-  }
-  void show_life(std::int64_t now_ns) {
-    {
-      const std::scoped_lock lock(lock_);
-      if (now_ns - written_ns_ < kSilence || !waiting_.empty() || with_.when_idle.empty()) return;
-    }
-    (void)write(with_.when_idle);
-  }
-  void begin() {
-    {
-      const std::scoped_lock lock(lock_);
-      writing_ = true;
-      written_ns_ = mono_now_ns();
-    }
-    const std::scoped_lock lock(builder_lock_);
-    if (builder_) builder_->flush(sent());
-  }
-  /// The server ends before who holds the stream.
-  void abandon() {
-    {
-      const std::scoped_lock lock(lock_);
-      gone_ = true;
-      counted_.reset();
-    }
-    const std::scoped_lock lock(builder_lock_);
-    builder_.reset();
-  }
-
- private:
-  static constexpr std::int64_t kSilence = Nanoseconds(std::chrono::seconds(15)).count();
-
-  // Who has set writing_ is the only one that writes. Not called under lock_, because a failed
-  // write may be told at once.
-  void go_on() {
-    std::string batch;
-    bool last = false;
-    {
-      const std::scoped_lock lock(lock_);
-      if (writing_ || gone_ || (waiting_.empty() && !ending_)) return;
-      writing_ = true;
-      written_ns_ = mono_now_ns();
-      batch = std::exchange(waiting_, {});
-      last = ending_;
-      if (last) gone_ = true;
-    }
-    const std::scoped_lock lock(builder_lock_);
-    if (!builder_) return;
-    if (!batch.empty()) builder_->append_chunk(std::move(batch));
-    if (last)
-      builder_->done([self = shared_from_this()](const asio::error_code&) { self->let_go(); });
-    else
-      builder_->flush(sent());
-  }
-  restinio::write_status_cb_t sent() {
-    return [self = shared_from_this()](const asio::error_code& ec) {
-      {
-        const std::scoped_lock lock(self->lock_);
-        self->writing_ = false;
-        if (ec) self->gone_ = true;
-      }
-      if (ec)
-        self->let_go();
-      else
-        self->go_on();
-    };
-  }
-  void let_go() {
-    const std::scoped_lock lock(lock_);
-    counted_.reset();
-  }
-
-  mutable std::mutex lock_;
-  std::recursive_mutex builder_lock_;
-  std::optional<Builder> builder_;
-  HttpStreaming with_;
-  std::shared_ptr<void> counted_;
-  std::string waiting_;
-  std::int64_t written_ns_ = 0;
-  bool writing_ = false;
-  bool ending_ = false;
-  bool gone_ = false;
-};
-
-// A TLS connection that somebody has taken over: carries its bytes to and from the plain socket
-// that they have. Lives in the loop.
-class TlsCarrier : public std::enable_shared_from_this<TlsCarrier> {
- public:
-  TlsCarrier(TlsSocket tls, asio::local::stream_protocol::socket plain)
-      : tls_(std::move(tls)), plain_(std::move(plain)) {}
-
-  void start() {
-    from_peer();
-    to_peer();
-  }
-
- private:
-  void from_peer() {
-    tls_.async_read_some(asio::buffer(in_), [self = shared_from_this()](const asio::error_code& ec,
-                                                                        std::size_t size) {
-      asio::error_code ignored;
-      if (ec) {
-        self->plain_.shutdown(asio::local::stream_protocol::socket::shutdown_send, ignored);
-        return;
-      }
-      asio::async_write(self->plain_, asio::buffer(self->in_, size),
-                        [self](const asio::error_code& failed, std::size_t) {
-                          if (!failed) self->from_peer();
-                        });
-    });
-  }
-  void to_peer() {
-    plain_.async_read_some(asio::buffer(out_), [self = shared_from_this()](
-                                                   const asio::error_code& ec, std::size_t size) {
-      if (ec) return self->end();
-      asio::async_write(self->tls_, asio::buffer(self->out_, size),
-                        [self](const asio::error_code& failed, std::size_t) {
-                          if (failed)
-                            self->end();
-                          else
-                            self->to_peer();
-                        });
-    });
-  }
-  // All that was to be said is said.
-  void end() {
-    asio::error_code ignored;
-    plain_.close(ignored);
-    tls_.lowest_layer().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
-  }
-
-  TlsSocket tls_;
-  asio::local::stream_protocol::socket plain_;
-  std::array<char, 64U << 10> in_{};
-  std::array<char, 64U << 10> out_{};
-};
-
-void hand_over(PlainSocket socket, const std::function<void(UniqueFd)>& take) {
-  socket.leave();
-  asio::error_code ec;
-  const int fd = socket.release(ec);
-  if (!ec) take(UniqueFd(fd));
-}
-
-void hand_over(TlsSocket socket, const std::function<void(UniqueFd)>& take) {
-  socket.leave();
-  std::array<int, 2> pair{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) != 0)
-    return;
-  UniqueFd theirs(pair[1]);
-  asio::local::stream_protocol::socket plain(socket.get_executor());
-  plain.assign(asio::local::stream_protocol(), pair[0]);
-  std::make_shared<TlsCarrier>(std::move(socket), std::move(plain))->start();
-  take(std::move(theirs));
 }
 
 HttpResponse too_many_streams() {
@@ -389,15 +167,6 @@ std::function<restinio::request_handling_status_t(restinio::request_handle_t)> r
 }
 
 }  // namespace
-
-std::string raw_answer(const HeadFault& fault) {
-  const std::string body =
-      fmt::format(R"({{"error": {{"code": "{}", "message": "{}"}}}})", code_of(fault), fault.text);
-  return fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n"
-      "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{}",
-      fault.status, reason_of(fault.status), body.size(), body);
-}
 
 struct HttpServer::Engine {
   explicit Engine(const ConnectionLimits& limits) : io(limits), sweep(io) {}

@@ -17,12 +17,10 @@
 
 #include "core/time.h"
 #include "serve/connection_table.h"
+#include "serve/http_status.h"
 #include "serve/request_head.h"
 
 namespace assay::serve {
-
-/// A whole answer, for a request that the parser does not give us.
-[[nodiscard]] std::string raw_answer(const HeadFault& fault);
 
 /// One open connection, as the server's loop sees it.
 struct Watch {

@@ -320,8 +320,11 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
             side->rest.handle(*shared, *who, answer);
           else if (side != nullptr && side->rest.knows_token(*shared))
             ask_tester_without_token(testing.api, *shared, *who, answer);
-          else
-            testing.api.handle(*shared, *who, answer);
+          else  // The pages of tests are everybody's who is signed in; the API has its own tokens.
+            testing.api.handle(*shared, *who, answer,
+                               side != nullptr && !shared->path.starts_with("/api/")
+                                   ? side->rest.signed_in(*shared)
+                                   : "");
         };
         if (ending)
           busy("the server is being stopped");

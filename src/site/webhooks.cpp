@@ -17,7 +17,7 @@ namespace assay::site {
 
 namespace {
 
-constexpr Nanoseconds kLongestSleep = std::chrono::minutes(1);
+constexpr Nanoseconds kMaxSleep = std::chrono::minutes(1);
 
 // Empty: nobody is told.
 std::string event_of(const jobs::Notice& notice) {
@@ -67,7 +67,7 @@ void Webhook::work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     try {
       const std::vector<jobs::Notice> notices = outbox_.untold();
-      if (notices.empty()) wait(kLongestSleep, stop, true);
+      if (notices.empty()) wait(kMaxSleep, stop, true);
       for (const jobs::Notice& notice : notices) {
         if (!deliver(notice, stop)) return;
         outbox_.told(notice.number);

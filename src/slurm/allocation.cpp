@@ -7,7 +7,7 @@ namespace assay::slurm {
 
 namespace {
 
-constexpr int kHighestIndex = 4096;
+constexpr int kMaxIndex = 4096;
 
 /// The value of "key=value" in a line of words; empty: it is not there.
 std::string_view value_of(std::string_view line, std::string_view key) {
@@ -36,7 +36,7 @@ std::vector<int> parse_indices(std::string_view text) {
     const auto first = parse_number<int>(part.substr(0, dash));
     const auto last =
         dash == std::string_view::npos ? first : parse_number<int>(part.substr(dash + 1));
-    if (!first || !last || *first < 0 || *last > kHighestIndex) return {};
+    if (!first || !last || *first < 0 || *last > kMaxIndex) return {};
     for (int index = *first; index <= *last; ++index) out.push_back(index);
   }
   return out;

@@ -15,7 +15,7 @@ namespace assay::slurm {
 namespace {
 
 constexpr auto kJobFields = std::to_array<std::string_view>(
-    {"%i", "%T", "%r", "%u", "%P", "%D", "%N", "%V", "%S", "%Z", "%j"});
+    {"%i", "%T", "%r", "%u", "%P", "%D", "%N", "%V", "%S", "%e", "%Z", "%j"});
 
 constexpr auto kEnded = std::to_array<std::string_view>(
     {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL",
@@ -78,11 +78,37 @@ std::vector<Job> parse_jobs(std::string_view output) {
     job.node_list = known(fields[6]);
     job.submit_s = seconds(fields[7]);
     job.start_s = seconds(fields[8]);
-    job.work_folder = fields[9];
-    job.name = fields[10];
+    job.end_s = seconds(fields[9]);
+    job.work_folder = fields[10];
+    job.name = fields[11];
     jobs.push_back(std::move(job));
   }
   return jobs;
+}
+
+std::vector<std::string> accounting_query(const std::string& id) {
+  return {"sacct",
+          "--jobs=" + id,
+          "--allocations",
+          "--noheader",
+          "--parsable2",
+          "--duplicates",
+          "--format=JobIDRaw,State,NodeList,Start,End"};
+}
+
+std::optional<Job> parse_accounting(std::string_view output) {
+  std::optional<Job> job;
+  for (const std::string_view line : split(output, '\n')) {
+    const auto fields = split(line, '|');
+    if (fields.size() != 5 || fields[0].empty()) continue;
+    job.emplace();
+    job->id = fields[0];
+    job->state = fields[1];
+    job->node_list = fields[2].starts_with("None") ? "" : known(fields[2]);
+    job->start_s = seconds(fields[3]);
+    job->end_s = seconds(fields[4]);
+  }
+  return job;
 }
 
 bool is_active(std::string_view state) noexcept {

@@ -19,6 +19,7 @@ struct Job {
   std::string node_list{};    ///< "n[1-2]"; empty: none yet
   std::int64_t submit_s = 0;  ///< since the Unix epoch; 0: not known
   std::int64_t start_s = 0;   ///< the same; of a pending job, when Slurm expects it to start
+  std::int64_t end_s = 0;     ///< the same; of one that has not ended, when its time is over
   std::string work_folder{};  ///< that its script is started in
   std::string name{};
 };
@@ -29,6 +30,12 @@ struct Job {
 
 /// Lines that are not of that form are left out: a name may hold anything. Pure.
 [[nodiscard]] std::vector<Job> parse_jobs(std::string_view output);
+
+/// What sacct is asked of a job that slurmctld has forgotten, without its time format.
+[[nodiscard]] std::vector<std::string> accounting_query(const std::string& id);
+/// The answer: number, state, nodes, start and end. Of a job that was requeued the last line
+/// counts. Nothing where accounting does not know it. Pure.
+[[nodiscard]] std::optional<Job> parse_accounting(std::string_view output);
 
 /// Whether something of it runs or will. States that are not known do: only what Slurm says to have
 /// ended has ended.

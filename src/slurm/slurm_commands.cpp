@@ -123,6 +123,11 @@ Allocation own_allocation(const std::string& id) {
   return {id, parse_allocation(call({"scontrol", "show", "job", "--details", id}).out, expand)};
 }
 
+std::optional<Job> accounted_job(const std::string& id) {
+  const CommandResult result = call(accounting_query(id));
+  return result.ok() ? parse_accounting(result.out) : std::nullopt;
+}
+
 std::string exit_code_of(const std::string& id) {
   const std::string out = call({"scontrol", "show", "job", "--oneliner", id}).out;
   constexpr std::string_view kKey = " ExitCode=";

@@ -8,7 +8,7 @@
 
 #include "slurm/allocation.h"
 #include "slurm/job.h"
-#include "slurm/node.h"
+#include "slurm/slurm_node.h"
 
 /// Slurm's commands. Every call is bounded in time, and blocks until then.
 namespace assay::slurm {
@@ -48,6 +48,10 @@ void undrain(const std::string& node);
 
 /// Of the job that this process is in. Nothing is thrown: what cannot be learned is left out.
 [[nodiscard]] Allocation own_allocation(const std::string& id);
+
+/// A job that slurmctld has forgotten, by Slurm's accounting; nothing where there is none, or it
+/// does not know the job either.
+[[nodiscard]] std::optional<Job> accounted_job(const std::string& id);
 
 /// "97", the exit code of a job's script that has ended; empty: not known.
 [[nodiscard]] std::string exit_code_of(const std::string& id);

@@ -98,7 +98,7 @@ double block_length(std::span<const double> values) {
 std::vector<double> mean_errors(std::span<const double> values, std::size_t count,
                                 std::uint64_t seed) {
   const std::size_t n = values.size();
-  if (n < kFewestResampled ||
+  if (n < kMinResampled ||
       !std::ranges::all_of(values, [](double v) { return std::isfinite(v) && v > 0; }))
     return {};
   // Sums from the first value on, twice around: a block is one subtraction.

@@ -23,11 +23,11 @@ namespace assay::stats {
 /// the distance is widened by √(n/(n-1)) and by the ratio of Student's quantile for n/length - 1
 /// degrees of freedom to the normal one (97.5 %).
 ///
-/// Positive, finite values. Empty for fewer than kFewestResampled values or when one is not usable.
+/// Positive, finite values. Empty for fewer than kMinResampled values or when one is not usable.
 [[nodiscard]] std::vector<double> mean_errors(std::span<const double> values, std::size_t count,
                                               std::uint64_t seed);
 
-inline constexpr std::size_t kFewestResampled = 8;
+inline constexpr std::size_t kMinResampled = 8;
 
 /// At most `limit` values: the means of neighbors, of equally many but for one.
 [[nodiscard]] std::vector<double> grouped(std::span<const double> values, std::size_t limit);

@@ -15,7 +15,7 @@ namespace assay::stats {
 namespace {
 
 constexpr std::size_t kMostGroups = 256;
-constexpr std::size_t kLeastValues = 8;
+constexpr std::size_t kMinValues = 8;
 constexpr std::size_t kOrders = 999;
 constexpr double kClip = 6;
 constexpr double kMadOfNormal = 0.6745;
@@ -98,7 +98,7 @@ struct Split {
 std::vector<double> split_weights(std::size_t n) {
   std::vector<double> out(n, 0);
   const double count = static_cast<double>(n);
-  for (std::size_t k = kLeastLevel; k + kLeastLevel <= n; ++k)
+  for (std::size_t k = kMinLevel; k + kMinLevel <= n; ++k)
     out[k] = 1 / std::sqrt(static_cast<double>(k) * static_cast<double>(n - k) / count);
   return out;
 }
@@ -108,9 +108,9 @@ Split largest_split(std::span<const double> values, std::span<const double> weig
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(n);
   Split best;
   double sum = 0;
-  for (std::size_t k = 0; k + kLeastLevel <= n; ++k) {
+  for (std::size_t k = 0; k + kMinLevel <= n; ++k) {
     const double size = std::abs(sum) * weights[k];
-    if (k >= kLeastLevel && size > best.size) best = {k, size};
+    if (k >= kMinLevel && size > best.size) best = {k, size};
     sum += values[k] - mean;
   }
   return best;
@@ -260,7 +260,7 @@ std::vector<Segment> certain_segments(std::span<const double> scaled, double fal
   const double count = static_cast<double>(scaled.size());
   const double penalty = 3 * std::log(count) * variance_of(scaled);
   const auto segments_of = [&](std::span<const double> values) {
-    return Segmentation(values).segments(penalty, kLeastLevel);
+    return Segmentation(values).segments(penalty, kMinLevel);
   };
   std::vector<Segment> segments = segments_of(scaled);
   if (segments.size() < 2) return {};
@@ -286,7 +286,7 @@ class Finder {
 
   /// Where the level of [first, end) changes, as indices into all values.
   [[nodiscard]] std::vector<std::size_t> candidates(std::size_t first, std::size_t end) const {
-    if (end - first < kLeastValues) return {};
+    if (end - first < kMinValues) return {};
     const Grouped grouped = group(values_.subspan(first, end - first));
     const std::vector<double> scaled = standardized(grouped.values);
     if (scaled.empty()) return {};
@@ -298,7 +298,7 @@ class Finder {
 
   /// The one change of [first, end) that is certain, as an index into all values.
   [[nodiscard]] std::optional<std::size_t> change_in(std::size_t first, std::size_t end) const {
-    if (end - first < kLeastValues) return std::nullopt;
+    if (end - first < kMinValues) return std::nullopt;
     const Grouped grouped = group(values_.subspan(first, end - first));
     const std::vector<double> scaled = standardized(grouped.values);
     if (scaled.empty()) return std::nullopt;
@@ -343,7 +343,7 @@ double ChangePoint::change() const {
 
 std::vector<ChangePoint> find_changes(std::span<const double> values,
                                       const ChangeOptions& options) {
-  if (values.size() < kLeastValues || !mean(values)) return {};
+  if (values.size() < kMinValues || !mean(values)) return {};
   const Finder finder(values, options);
   std::vector<std::size_t> places;
   split_all(finder, 0, values.size(), places);

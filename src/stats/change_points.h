@@ -23,7 +23,7 @@ struct ChangeOptions {
 };
 
 /// A level lasts for at least so many values: fewer are outliers.
-inline constexpr std::size_t kLeastLevel = 3;
+inline constexpr std::size_t kMinLevel = 3;
 
 /// Finds where the level of `values` (finite, in order) changed:
 ///

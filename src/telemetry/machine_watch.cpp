@@ -29,9 +29,9 @@ constexpr std::int64_t kBetweenLooks = 10 * kSecond;
 constexpr std::int64_t kLooksCostAtMost = 5000;
 constexpr std::int64_t kFirstLook = kSecond;
 constexpr double kWorthNaming_s = 0.05;
-constexpr std::size_t kMostNamed = 5;
+constexpr std::size_t kMaxNamed = 5;
 constexpr int kGenerations = 4;
-constexpr std::size_t kMostOnADevice = 256;
+constexpr std::size_t kMaxOnADevice = 256;
 // It computes for others (MPS).
 constexpr std::string_view kDeviceService = "nvidia-cuda-mps";
 
@@ -293,7 +293,7 @@ std::vector<MachineUse::Program> MachineWatch::worst_programs(double& named_s) c
     out.push_back(std::move(group.program));
   }
   std::ranges::sort(out, std::greater<>(), &MachineUse::Program::cpu_s);
-  if (out.size() > kMostNamed) out.resize(kMostNamed);
+  if (out.size() > kMaxNamed) out.resize(kMaxNamed);
   return out;
 }
 
@@ -301,7 +301,7 @@ void MachineWatch::device_processes(int device, const std::vector<int>& pids) {
   auto& known = on_devices_[device];
   std::vector<ProcessTimes> all;
   for (const int pid : pids) {
-    if (known.contains(pid) || known.size() >= kMostOnADevice) continue;
+    if (known.contains(pid) || known.size() >= kMaxOnADevice) continue;
     if (all.empty()) all = read_processes(setup_.root);
     const auto find = [&](pid_t wanted) {
       const auto at = std::ranges::lower_bound(all, wanted, {}, &ProcessTimes::pid);

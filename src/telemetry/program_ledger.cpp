@@ -9,7 +9,7 @@ namespace assay::telemetry {
 namespace {
 
 // A day of short commands must not fill the memory; the small ones are of no interest.
-constexpr std::size_t kMostEnded = 4096;
+constexpr std::size_t kMaxEnded = 4096;
 constexpr std::ptrdiff_t kEndedKept = 1024;
 
 }  // namespace
@@ -17,7 +17,7 @@ constexpr std::ptrdiff_t kEndedKept = 1024;
 void ProgramLedger::end(Entry entry) {
   if (entry.used_s <= 0) return;
   ended_.push_back(std::move(entry));
-  if (ended_.size() < kMostEnded) return;
+  if (ended_.size() < kMaxEnded) return;
   std::ranges::nth_element(ended_, ended_.begin() + kEndedKept, std::greater<>(), &Entry::used_s);
   ended_.erase(ended_.begin() + kEndedKept, ended_.end());
 }

@@ -111,7 +111,7 @@ std::string Api::identify(const serve::HttpRequest& request) {
 }
 
 void Api::handle(const serve::HttpRequest& request, std::string& token_name,
-                 const serve::HttpServer::Respond& respond) {
+                 const serve::HttpServer::Respond& respond, const std::string& reader) {
   const bool for_people = !request.path.starts_with("/api/");
   const lang::Language language = lang::preferred_language(request.header("accept-language"));
   const auto answer = [respond, for_people, language](serve::HttpResponse response) {
@@ -125,8 +125,9 @@ void Api::handle(const serve::HttpRequest& request, std::string& token_name,
     respond(std::move(response));
   };
   try {
-    Call call{request, identify(request)};
-    token_name = call.token;
+    Call call{.request = request, .token = identify(request)};
+    call.known_reader = !reader.empty();
+    token_name = call.token.empty() ? reader : call.token;
     if (!call.token.empty())
       if (const int wait = by_token_.take(call.token, mono_now_ns()); wait > 0) {
         answer(too_often(wait));
@@ -197,7 +198,7 @@ std::optional<serve::HttpResponse> Api::dispatch(const Call& call) {
     for_anyone = for_anyone || route.for_anyone;
   }
   const bool reads = method == "GET";
-  if (call.token.empty() && !for_anyone && !(reads && public_read_))
+  if (call.token.empty() && !for_anyone && !(reads && (public_read_ || call.known_reader)))
     throw serve::Refusal(401, "no_token", reads ? "reading needs a token" : "this needs a token",
                          "send it as 'Authorization: Bearer TOKEN'");
   if (methods.empty()) throw not_found();

@@ -54,9 +54,10 @@ class Api {
   /// Whether the peer asks too often; cheap enough for the I/O thread.
   [[nodiscard]] std::optional<serve::HttpResponse> turned_away(const serve::HttpRequest& request);
 
-  /// Answers once, perhaps later from another thread. `token_name` is set before that.
+  /// Answers once, perhaps later from another thread. `token_name` is set before that. `reader`:
+  /// who asks without a token and may read nevertheless; empty: nobody that is known.
   void handle(const serve::HttpRequest& request, std::string& token_name,
-              const serve::HttpServer::Respond& respond);
+              const serve::HttpServer::Respond& respond, const std::string& reader = {});
 
   /// Removes uploads that were not finished in time.
   void expire();

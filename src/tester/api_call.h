@@ -11,7 +11,8 @@ namespace assay::tester {
 /// A request on its way through the API.
 struct Api::Call {
   const serve::HttpRequest& request;
-  std::string token;  ///< its name, or ""
+  std::string token;          ///< its name, or ""
+  bool known_reader = false;  ///< without a token, but may read
   http::Query query{};
   serve::HttpServer::Respond respond{};
 };

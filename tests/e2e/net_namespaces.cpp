@@ -135,7 +135,7 @@ void NetNamespaces::allow(int from, int to) {
   (void)ip({"-n", name(from), "route", "del", "unreachable", address(to)});
 }
 
-NamespaceHosts::NamespaceHosts(const fs::path& folder, int hosts, Home home)
+NamespaceHosts::NamespaceHosts(const fs::path& folder, int hosts, Home home, Sys sys)
     : folder_(folder / "hosts"), net_(hosts), missing_(missing_for_ssh()) {
   if (missing_.empty()) missing_ = net_.missing();
   if (!missing_.empty()) return;
@@ -161,6 +161,8 @@ NamespaceHosts::NamespaceHosts(const fs::path& folder, int hosts, Home home)
     fs::create_directories(own_of(number));
     // `ip netns exec` gives mounts of their own, too.
     std::vector<std::string> prefix = net_.prefix(number);
+    if (sys == Sys::machine)
+      prefix = {"nsenter", "--net=/run/netns/" + net_.name(number), "unshare", "--mount"};
     for (const std::string& word :
          {std::string("/bin/sh"), std::string("-c"), mounts + "shift && exec \"$@\"",
           own_of(number).string(), own().string()})

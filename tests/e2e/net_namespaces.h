@@ -59,8 +59,13 @@ class NamespaceHosts {
     machine,  ///< those of this machine
     shared,   ///< /home is home() on all of them, root's is /home/root, and /usr/local/bin is bin()
   };
+  /// Whose /sys they see.
+  enum class Sys {
+    own,      ///< with the interfaces of their own, and without control groups
+    machine,  ///< this machine's, as runtimes of containers need it
+  };
   /// Files go to `folder`.
-  NamespaceHosts(const fs::path& folder, int hosts, Home home = Home::machine);
+  NamespaceHosts(const fs::path& folder, int hosts, Home home = Home::machine, Sys sys = Sys::own);
   ~NamespaceHosts();
   NamespaceHosts(const NamespaceHosts&) = delete;
   NamespaceHosts& operator=(const NamespaceHosts&) = delete;

@@ -127,3 +127,15 @@ class Browser:
     def fits(self):
         """Whether nothing is wider than the window."""
         return self.js('document.documentElement.scrollWidth <= window.innerWidth + 1')
+
+    def open_site(self, row, host):
+        """Clicks the button in a row of a table, as a person does (a browser opens a page for nobody else), and goes on in the page that opens
+        at a host with this name. Gives the session of the page before."""
+        before = self.session
+        known = {t['targetId'] for t in self.send('Target.getTargets')['targetInfos']}
+        self.send('Runtime.evaluate', userGesture=True, expression=f"[...document.querySelectorAll('tr')].find(r => r.textContent.includes({json.dumps(row)})).querySelector('button').click()")
+        site = self.until(lambda: next((t for t in self.send('Target.getTargets')['targetInfos'] if t['targetId'] not in known and host in t['url']), None), f'the site {host}')
+        self.session = None
+        self.session = self.send('Target.attachToTarget', targetId=site['targetId'], flatten=True)['sessionId']
+        self.until(lambda: self.js('document.readyState') == 'complete' and self.js('Boolean(document.body)'), f'the page of {host}')
+        return before

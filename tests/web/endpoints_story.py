@@ -44,14 +44,7 @@ def main(link, job, shots=None):
         if shots:
             browser.shot(f'{shots}/job-endpoints.png')
 
-        # The click of a person: a browser opens a page for nobody else.
-        known = {t['targetId'] for t in browser.send('Target.getTargets')['targetInfos']}
-        browser.send('Runtime.evaluate', userGesture=True, expression="[...document.querySelectorAll('tr')].find(r => r.textContent.includes('Jupyter')).querySelector('button').click()")
-        page = browser.session
-        site = browser.until(lambda: next((t for t in browser.send('Target.getTargets')['targetInfos'] if t['targetId'] not in known and f'job{job}-jupyter.localhost' in t['url']), None), 'the site of Jupyter')
-        browser.session = None
-        browser.session = browser.send('Target.attachToTarget', targetId=site['targetId'], flatten=True)['sessionId']
-        browser.until(lambda: browser.js('document.readyState') == 'complete' and browser.js('Boolean(document.body)'), 'the page of Jupyter')
+        page = browser.open_site('Jupyter', f'job{job}-jupyter.localhost')
         browser.wait('#notebook_list', 'checkpoint-1.pt')
         assert 'ticket' not in browser.js('location.href'), 'the ticket stays in the address'
         assert browser.js('window.opener') is None, 'the site knows who opened it'

@@ -6,7 +6,7 @@ namespace assay::train::cuda {
 namespace {
 
 constexpr int kWarpSize = 32;
-constexpr int kMostWarps = kThreads / kWarpSize;
+constexpr int kMaxWarps = kThreads / kWarpSize;
 constexpr int kNormBlocks = 132 * 4;
 
 __device__ __forceinline__ float sum_of_warp(float value) {
@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kThreads)
     norm_forward(const T* __restrict__ x, const T* __restrict__ h, int columns,
                  const float* __restrict__ weight, float epsilon, T* __restrict__ sum,
                  T* __restrict__ y, float* __restrict__ inverses) {
-  __shared__ float shared[kMostWarps];
+  __shared__ float shared[kMaxWarps];
   const int packs = columns / kLanes<T>;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * columns;
   Floats<T> s[Packs];
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kThreads)
                   const float* __restrict__ weight, T* __restrict__ dx,
                   float* __restrict__ partial) {
   constexpr int kRows = 4 / Packs;
-  __shared__ float shared[2][kMostWarps][kRows];
+  __shared__ float shared[2][kMaxWarps][kRows];
   const int packs = columns / kLanes<T>;
   const int warps = static_cast<int>(blockDim.x) / kWarpSize;
   Floats<T> w[Packs];

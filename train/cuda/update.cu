@@ -55,7 +55,7 @@ struct Sgd {
   }
 };
 
-// Four moments, in float or in bf16.
+// Four moments or gradients, in float or in bf16.
 __device__ __forceinline__ float4 load_four(const float* at) {
   return *reinterpret_cast<const float4*>(at);
 }
@@ -74,12 +74,13 @@ __device__ __forceinline__ unsigned by_chance(float value, unsigned drawn) {
   return rounded_by_chance(__float_as_uint(value), drawn);
 }
 
-// T: what the new values are rounded to as well; float: they are not. M: what moments are kept in.
-template <typename T, typename M>
+// T: what the new values are rounded to as well; float: they are not. M: what moments are kept in,
+// G: gradients; float, or the bits of bf16.
+template <typename T, typename M, typename G>
 struct Adam {
   AdamTerms terms;
   const float* factor;
-  const float* gradient;
+  const G* gradient;
   float* value;
   M* first;
   M* second;
@@ -117,7 +118,7 @@ struct Adam {
   __device__ __forceinline__ void one(std::int64_t i) const {
     float m = load_one(first + i);
     float v = load_one(second + i);
-    step(scale(), gradient[i], value[i], m, v);
+    step(scale(), load_one(gradient + i), value[i], m, v);
     if constexpr (std::is_same_v<M, float>) {
       first[i] = m;
       second[i] = v;
@@ -130,7 +131,7 @@ struct Adam {
   }
   __device__ __forceinline__ void four(std::int64_t i) const {
     const float s = scale();
-    const float4 g = *reinterpret_cast<const float4*>(gradient + i);
+    const float4 g = load_four(gradient + i);
     float4 p = *reinterpret_cast<const float4*>(value + i);
     float4 m = load_four(first + i);
     float4 v = load_four(second + i);
@@ -160,19 +161,33 @@ void launch(Stream stream, const F& update, std::int64_t size, bool is_aligned) 
   update_all<<<blocks, kThreads, 0, native(stream)>>>(update, size, is_aligned);
 }
 
-template <typename M>
+template <typename M, typename G>
 void adamw(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
-           const float* gradient, float* value, M* first, M* second, Type rounded_type,
-           void* rounded) {
+           const G* gradient, float* value, M* first, M* second, Type rounded_type, void* rounded) {
   const bool is_aligned =
       aligned(gradient) && aligned(value) && aligned(first) && aligned(second) && aligned(rounded);
   with_type(rounded == nullptr ? Type::f32 : rounded_type, [&](auto zero) {
     using T = decltype(zero);
     launch(stream,
-           Adam<T, M>{terms, factor, gradient, value, first, second, static_cast<T*>(rounded)},
+           Adam<T, M, G>{terms, factor, gradient, value, first, second, static_cast<T*>(rounded)},
            size, is_aligned);
   });
   check_launch("adamw_update");
+}
+
+template <typename M>
+void adamw(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
+           Type gradient_type, const void* gradient, float* value, M* first, M* second,
+           Type rounded_type, void* rounded) {
+  const auto from = [&](const auto* typed) {
+    adamw(stream, terms, factor, size, typed, value, first, second, rounded_type, rounded);
+  };
+  if (gradient_type == Type::bf16)
+    from(static_cast<const std::uint16_t*>(gradient));
+  else if (gradient_type == Type::f32)
+    from(static_cast<const float*>(gradient));
+  else
+    throw Error(ErrorKind::internal, "adamw_update takes no gradients in fp16");
 }
 
 }  // namespace
@@ -192,15 +207,17 @@ void sgd_update(Stream stream, const SgdTerms& terms, const float* factor, std::
 }
 
 void adamw_update(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
-                  const float* gradient, float* value, float* first, float* second,
-                  Type rounded_type, void* rounded) {
-  adamw(stream, terms, factor, size, gradient, value, first, second, rounded_type, rounded);
+                  Type gradient_type, const void* gradient, float* value, float* first,
+                  float* second, Type rounded_type, void* rounded) {
+  adamw(stream, terms, factor, size, gradient_type, gradient, value, first, second, rounded_type,
+        rounded);
 }
 
 void adamw_update(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
-                  const float* gradient, float* value, std::uint16_t* first, std::uint16_t* second,
-                  Type rounded_type, void* rounded) {
-  adamw(stream, terms, factor, size, gradient, value, first, second, rounded_type, rounded);
+                  Type gradient_type, const void* gradient, float* value, std::uint16_t* first,
+                  std::uint16_t* second, Type rounded_type, void* rounded) {
+  adamw(stream, terms, factor, size, gradient_type, gradient, value, first, second, rounded_type,
+        rounded);
 }
 
 }  // namespace assay::train::cuda

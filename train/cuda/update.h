@@ -12,12 +12,13 @@ namespace assay::train::cuda {
 void sgd_update(Stream stream, const SgdTerms& terms, const float* factor, std::int64_t size,
                 const float* gradient, float* value, float* velocity);
 
+/// A gradient may be in bf16.
 void adamw_update(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
-                  const float* gradient, float* value, float* first, float* second,
-                  Type rounded_type = Type::f32, void* rounded = nullptr);
+                  Type gradient_type, const void* gradient, float* value, float* first,
+                  float* second, Type rounded_type = Type::f32, void* rounded = nullptr);
 /// The same with moments in bf16, rounded by chance.
 void adamw_update(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
-                  const float* gradient, float* value, std::uint16_t* first, std::uint16_t* second,
-                  Type rounded_type = Type::f32, void* rounded = nullptr);
+                  Type gradient_type, const void* gradient, float* value, std::uint16_t* first,
+                  std::uint16_t* second, Type rounded_type = Type::f32, void* rounded = nullptr);
 
 }  // namespace assay::train::cuda

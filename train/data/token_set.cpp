@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "train/data/language.h"
+#include "train/data/markov_language.h"
 #include "train/data/token_files.h"
 
 namespace assay::train::data {

@@ -94,7 +94,7 @@ int prepare_device(torch::Device device, Precision precision, std::int64_t threa
   at::globalContext().setAllowTF32CuDNN(precision == Precision::tf32);
   if (device.is_cuda()) {
     // What cuDNN predicts with its better model (mode B) trains ResNet-50 as fast as what trials
-    // choose, and the first step comes four seconds earlier (docs/performance.md).
+    // choose, and the first step comes four seconds earlier (docs/dev/performance-notes.md).
     ::setenv("TORCH_CUDNN_USE_HEURISTIC_MODE_B", "1", /*overwrite=*/0);
     leave_default_stream(device);
   }

@@ -34,6 +34,14 @@ std::vector<std::size_t> ranks_where(const std::vector<RankNumbers>& ranks, cons
   return found;
 }
 
+template <typename NumbersOf>
+std::string first_not_finite(const FlatParameters& parameters, const NumbersOf& numbers_of) {
+  torch::NoGradGuard no_grad;
+  for (const FlatParameters::Entry& entry : parameters.entries())
+    if (!numbers_of(entry).isfinite().all().template item<bool>()) return entry.name;
+  return {};
+}
+
 }  // namespace
 
 std::string origin_of(const std::vector<RankNumbers>& ranks) {
@@ -54,16 +62,19 @@ std::string origin_of(const std::vector<RankNumbers>& ranks) {
   return all + "; the gradient of " + ranks[summed.front()].gradient + " is not";
 }
 
-std::string first_not_finite(const FlatParameters& parameters, const torch::Tensor& buffer) {
-  torch::NoGradGuard no_grad;
-  for (const FlatParameters::Entry& entry : parameters.entries())
-    if (!FlatParameters::part(buffer, entry).isfinite().all().item<bool>()) return entry.name;
-  return {};
+std::string first_value_not_finite(const FlatParameters& parameters) {
+  return first_not_finite(parameters, [&](const FlatParameters::Entry& entry) {
+    return FlatParameters::part(parameters.values(), entry);
+  });
+}
+
+std::string first_gradient_not_finite(const FlatParameters& parameters) {
+  return first_not_finite(
+      parameters, [&](const FlatParameters::Entry& entry) { return parameters.gradient(entry); });
 }
 
 std::string origin_of(const FlatParameters& own, double loss, Communicator& all) {
-  RankNumbers mine{loss, first_not_finite(own, own.values()),
-                   first_not_finite(own, own.gradients())};
+  RankNumbers mine{loss, first_value_not_finite(own), first_gradient_not_finite(own)};
   std::vector<RankNumbers> ranks;
   const std::vector<std::string> parameters = all.gather(mine.parameter);
   const std::vector<std::string> gradients = all.gather(mine.gradient);

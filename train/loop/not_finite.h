@@ -23,9 +23,9 @@ struct RankNumbers {
 /// The same, of the ranks of `all`; called by all of them, before the parameters are updated.
 [[nodiscard]] std::string origin_of(const FlatParameters& own, double loss, Communicator& all);
 
-/// The name of the first parameter whose part of `buffer` has a value that is not finite; empty:
+/// The name of the first parameter that has a value, or a gradient, that is not finite; empty:
 /// there is none.
-[[nodiscard]] std::string first_not_finite(const FlatParameters& parameters,
-                                           const torch::Tensor& buffer);
+[[nodiscard]] std::string first_value_not_finite(const FlatParameters& parameters);
+[[nodiscard]] std::string first_gradient_not_finite(const FlatParameters& parameters);
 
 }  // namespace assay::train

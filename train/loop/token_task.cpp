@@ -20,11 +20,14 @@
 namespace assay::train {
 namespace {
 
+constexpr std::string_view kEmbedding = "embedding";
+
 // What a workload says about its model, besides its size.
 struct TokenSettings {
   bool cross_documents = true;  // attention does
   Keep keep = Keep::all;
   std::string attention;
+  std::string gradients;  // fp32, bf16 or auto
   bool product_trials = false;
   std::string start_from;  // weights
   std::string export_to;
@@ -100,8 +103,10 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
     if (settings().accumulation == 1 && settings().micro_batches == 1 && !zero_)
       for (const auto& [name, weight] : model_->weights()) {
         weight->overwrite = true;
-        if (is_overwritten(name)) parameters.expect_overwritten(name);
+        // The embedding's part is added to the output's.
+        if (is_overwritten(name)) parameters.expect_overwritten(name, name == kEmbedding);
       }
+    if (rounds_gradients()) parameters.round_gradients(torch::kBFloat16);
     // On a device, weights are kept rounded as well; the CPU is slower in 16 bits anyway.
     // What is gathered when it is used is rounded then.
     if (!device().is_cuda() || type_ == torch::kFloat || zero_) return;
@@ -201,10 +206,28 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
   }
 
  private:
+  // A gradient that is the sum of several would be rounded with each.
+  [[nodiscard]] bool rounds_gradients() const {
+    if (own_.gradients == "fp32") return false;
+    const auto why_not = [&]() -> std::string {
+      if (!device().is_cuda() || type_ != torch::kBFloat16)
+        return "products are not in bf16 or fp8 on a CUDA device";
+      if (settings().accumulation > 1 || settings().micro_batches > 1)
+        return "a step adds up several";
+      if (groups_ != nullptr && !groups_->all().alone()) return "ranks add theirs up";
+      if (settings().optimizer.method != "adamw") return "only adamw takes them";
+      return {};
+    }();
+    if (own_.gradients == "bf16" && !why_not.empty())
+      throw Error(ErrorKind::config, "gradients cannot be kept in bf16: " + why_not, "gradients",
+                  "use fp32, or auto, which is bf16 where it can be");
+    return why_not.empty();
+  }
+
   // Whether every backward writes all of its gradient: not to an embedding, to whose rows gradients
   // are added unless the output has overwritten them, nor to experts, which may get no token.
   [[nodiscard]] bool is_overwritten(const std::string& name) const {
-    if (name == "embedding")
+    if (name == kEmbedding)
       return model_->options().tied && model_->share().last(model_->options());
     return name.find(".mixture.") == std::string::npos;
   }
@@ -365,6 +388,10 @@ MakeTask read_token(const std::string& workload, Settings& common, workload::Opt
       "kernels of our own on CUDA; full is each block from its input, a third more work"));
   own.attention = options.choice("attention", "auto", attention_kernels(),
                                  "on CUDA: whose kernels; auto is libtorch's choice");
+  own.gradients = options.choice(
+      "gradients", "auto", {"auto", "fp32", "bf16"},
+      "how the gradients of matrices are kept: bf16, which saves 2 bytes a parameter, rounds each "
+      "once; auto is bf16 on one CUDA device in bf16 and fp8 with adamw and one batch a step");
   own.product_trials = options.flag(
       "product_trials", false,
       "on CUDA, in bf16 and fp16: time cuBLAS's algorithms for each product at its first use, some "

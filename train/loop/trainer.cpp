@@ -338,7 +338,7 @@ void Trainer::save() {
   const FlatParameters& parameters = loop_->parameters();
   if (!parameters.values().isfinite().all().item<bool>())
     not_finite(fmt::format("the parameters are not finite after step {}: {}", loop_->steps(),
-                           first_not_finite(parameters, parameters.values())));
+                           first_value_not_finite(parameters)));
   checkpoints_->save(state(), progress());
   phases_.end("checkpoint");
 }

@@ -25,7 +25,7 @@ torch::Tensor multiplied(const torch::Tensor& a, const torch::Tensor& b,
 
 void multiply_into(torch::Tensor& out, const torch::Tensor& a, const torch::Tensor& b,
                    const torch::Tensor& scale_a, const torch::Tensor& scale_b) {
-  at::_scaled_mm_out(out, a, b.t(), scale_a, scale_b, {}, {}, torch::kFloat,
+  at::_scaled_mm_out(out, a, b.t(), scale_a, scale_b, {}, {}, out.scalar_type(),
                      /*use_fast_accum=*/false);
 }
 

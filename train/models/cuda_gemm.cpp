@@ -104,30 +104,54 @@ class Plan {
     check_blas(run_with(algorithms_[best_], a, b, out, workspace), "a product");
   }
 
-  // Two rounds over all algorithms, so that a change of the clock meets all of them.
+  // First all algorithms for a short while, then the best of them by turns and for longer. A device
+  // that has been idle has a clock that it cannot hold, at which others win than in a training: it
+  // is kept busy first.
   void choose(const torch::Tensor& a, const torch::Tensor& b, torch::Tensor& out,
               const torch::Tensor& workspace) {
-    constexpr double kSeconds = 0.02;    // of an algorithm in a round
-    constexpr double kGuessed = 650e12;  // FLOP/s
-    const int times = std::clamp(static_cast<int>(kSeconds / (flops_ / kGuessed)), 2, 200);
-    std::vector<double> taken(algorithms_.size(), 0);
-    for (int round = 0; round < 2; ++round)
-      for (std::size_t i = 0; i < algorithms_.size(); ++i) {
-        at::cuda::CUDAEvent begin(cudaEventDefault);
-        at::cuda::CUDAEvent end(cudaEventDefault);
-        bool works = true;
-        for (int t = -1; t < times && works; ++t) {
-          if (t == 0) begin.record();
-          works = run_with(algorithms_[i], a, b, out, workspace) == CUBLAS_STATUS_SUCCESS;
-        }
-        end.record();
-        end.synchronize();
-        taken[i] += works ? static_cast<double>(begin.elapsed_time(end)) : 1e9;
-      }
-    best_ = static_cast<std::size_t>(std::ranges::min_element(taken) - taken.begin());
+    constexpr double kBusyFirst = 0.1;  // seconds
+    constexpr double kShort = 0.015;
+    constexpr double kLong = 0.04;
+    constexpr std::size_t kLeft = 4;
+    constexpr int kRounds = 3;
+    const auto taken = [&](std::size_t algorithm, double seconds) {
+      return seconds_of(algorithms_[algorithm], seconds, a, b, out, workspace);
+    };
+    static_cast<void>(taken(0, kBusyFirst));
+    std::vector<Trial> trials;
+    for (std::size_t i = 0; i < algorithms_.size(); ++i) trials.push_back({i, taken(i, kShort)});
+    std::ranges::sort(trials, {}, &Trial::seconds);
+    trials.resize(std::min(trials.size(), kLeft));
+    for (Trial& each : trials) each.seconds = 0;
+    for (int round = 0; round < kRounds; ++round)
+      for (Trial& each : trials) each.seconds += taken(each.algorithm, kLong);
+    best_ = std::ranges::min_element(trials, {}, &Trial::seconds)->algorithm;
   }
 
  private:
+  struct Trial {
+    std::size_t algorithm;
+    double seconds;
+  };
+
+  // Of one product, repeated for about `seconds`; a very long time where it does not work.
+  [[nodiscard]] double seconds_of(const cublasLtMatmulAlgo_t& algorithm, double seconds,
+                                  const torch::Tensor& a, const torch::Tensor& b,
+                                  torch::Tensor& out, const torch::Tensor& workspace) const {
+    constexpr double kGuessed = 650e12;  // FLOP/s
+    constexpr double kFailed = 1e9;
+    const int times = std::clamp(static_cast<int>(seconds / (flops_ / kGuessed)), 2, 1000);
+    at::cuda::CUDAEvent begin(cudaEventDefault);
+    at::cuda::CUDAEvent end(cudaEventDefault);
+    for (int t = -1; t < times; ++t) {
+      if (t == 0) begin.record();
+      if (run_with(algorithm, a, b, out, workspace) != CUBLAS_STATUS_SUCCESS) return kFailed;
+    }
+    end.record();
+    end.synchronize();
+    return static_cast<double>(begin.elapsed_time(end)) / 1000 / times;
+  }
+
   template <typename T>
   void set(cublasLtMatmulDescAttributes_t what, T value) {
     check_blas(blas().cublasLtMatmulDescSetAttribute(product_, what, &value, sizeof value),

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "core/json.h"
 #include "core/json_error.h"
 #include "core/sha256.h"
@@ -286,15 +285,6 @@ GraphWeights decode_weights(std::string_view bytes, const Graph& graph, const st
           !(weights[id].*kParts[part].tensor).defined())
         throw damaged(fmt::format("'{}' of layer {} is missing", kParts[part].name, id));
   return weights;
-}
-
-void save_weights(const std::filesystem::path& path, const Graph& graph,
-                  const GraphWeights& weights) {
-  write_file_atomic(path, encode_weights(graph, weights));
-}
-
-GraphWeights read_weights(const std::filesystem::path& path, const Graph& graph) {
-  return decode_weights(read_file(path), graph, path.string());
 }
 
 }  // namespace assay::train

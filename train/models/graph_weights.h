@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,11 +54,5 @@ struct Inherited {
 /// of kind config for weights of another graph.
 [[nodiscard]] GraphWeights decode_weights(std::string_view bytes, const automl::Graph& graph,
                                           const std::string& where);
-
-/// The same with a file, written at once or not at all. Errors name the path.
-void save_weights(const std::filesystem::path& path, const automl::Graph& graph,
-                  const GraphWeights& weights);
-[[nodiscard]] GraphWeights read_weights(const std::filesystem::path& path,
-                                        const automl::Graph& graph);
 
 }  // namespace assay::train

@@ -63,7 +63,8 @@ void time_products(bool wanted) noexcept;
 
 /// x · weightᵀ of [N, in] and [out, in], both of the same type; without autograd.
 [[nodiscard]] torch::Tensor matrix_product(const torch::Tensor& x, const torch::Tensor& weight);
-/// weight.grad() += dyᵀ · x, of [N, out] and [N, in]; float. With `overwrite` it is set to that.
+/// weight.grad() += dyᵀ · x, of [N, out] and [N, in]; float, or rounded to the type that gradients
+/// are kept in. With `overwrite` it is set to that.
 void add_weight_gradient(torch::Tensor weight, const torch::Tensor& dy, const torch::Tensor& x,
                          bool overwrite);
 /// weight.grad(), made of zeros when there is none.

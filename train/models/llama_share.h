@@ -22,9 +22,6 @@ struct LlamaShare {
   [[nodiscard]] std::int64_t end_layer(const LlamaOptions& model) const {
     return layers < 0 ? model.layers : first_layer + layers;
   }
-  [[nodiscard]] bool has_layer(const LlamaOptions& model, std::int64_t layer) const {
-    return layer >= first_layer && layer < end_layer(model);
-  }
   /// The first blocks, and the embedding before them.
   [[nodiscard]] bool first() const { return first_layer == 0; }
   /// The last blocks, and the output after them.

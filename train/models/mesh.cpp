@@ -40,10 +40,6 @@ MeshPlace place_in(const Mesh& mesh, std::int64_t rank) noexcept {
   return {rank / mesh.tensor % mesh.data, rank % mesh.tensor, rank / mesh.tensor / mesh.data};
 }
 
-std::int64_t rank_at(const Mesh& mesh, const MeshPlace& place) noexcept {
-  return (place.pipeline * mesh.data + place.data) * mesh.tensor + place.tensor;
-}
-
 Mesh parse_mesh(const std::string& text, std::int64_t devices) {
   Mesh mesh;
   mesh.data = 0;

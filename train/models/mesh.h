@@ -39,7 +39,6 @@ struct MeshPlace {
   bool operator==(const MeshPlace&) const = default;
 };
 [[nodiscard]] MeshPlace place_in(const Mesh& mesh, std::int64_t rank) noexcept;
-[[nodiscard]] std::int64_t rank_at(const Mesh& mesh, const MeshPlace& place) noexcept;
 
 /// "data=8,tensor=4,pipeline=2,expert=4,zero=3", in any order; what is not given is 1, data what is
 /// left of `devices`, and zero 0. Throws Error of kind usage.

@@ -15,10 +15,21 @@ constexpr double kMinScale = 1.0 / 16384;
 
 torch::Tensor gradient_norm(const FlatParameters& parameters) {
   torch::NoGradGuard no_grad;
-  const torch::Tensor& gradients = parameters.gradients();
-  if (!gradients.device().is_cpu()) return gradients.norm();
-  return torch::scalar_tensor(
-      std::sqrt(sum_of_squares(gradients.numel(), gradients.data_ptr<float>())), torch::kDouble);
+  const auto& ranges = parameters.gradient_ranges();
+  if (ranges.size() == 1 && ranges.front().gradients.is_cpu()) {
+    const torch::Tensor& gradients = ranges.front().gradients;
+    return torch::scalar_tensor(
+        std::sqrt(sum_of_squares(gradients.numel(), gradients.data_ptr<float>())), torch::kDouble);
+  }
+  torch::Tensor sum;
+  for (const FlatParameters::GradientRange& range : ranges) {
+    // In float whatever they are kept in.
+    const torch::Tensor norm =
+        at::linalg_vector_norm(range.gradients, 2, at::OptionalIntArrayRef(), false, torch::kFloat);
+    if (ranges.size() == 1) return norm;
+    sum = sum.defined() ? sum + norm.square() : norm.square();
+  }
+  return sum.sqrt();
 }
 
 torch::Tensor clip_factor(const torch::Tensor& norm, double limit, double scale) {

@@ -57,10 +57,11 @@ void update(SgdTerms terms, const torch::Tensor& factor, std::int64_t size,
   sgd_update(terms, size, from(gradients, begin), from(values, begin), from(velocity, own));
 }
 
+// `gradients` begin at `gradients_begin`.
 void update(AdamTerms terms, const torch::Tensor& factor, std::int64_t size,
-            const FlatParameters& parameters, const torch::Tensor& first,
-            const torch::Tensor& second, std::int64_t begin, std::int64_t part) {
-  const torch::Tensor& gradients = parameters.gradients();
+            const FlatParameters& parameters, const torch::Tensor& gradients,
+            std::int64_t gradients_begin, const torch::Tensor& first, const torch::Tensor& second,
+            std::int64_t begin, std::int64_t part) {
   const torch::Tensor& values = parameters.values();
   const std::int64_t own = begin - part;
   const bool small = first.scalar_type() == torch::kBFloat16;
@@ -73,7 +74,10 @@ void update(AdamTerms terms, const torch::Tensor& factor, std::int64_t size,
                          : nullptr;
     const auto on_device = [&](auto* m, auto* v) {
       cuda::adamw_update(cuda::current_stream(), terms, device_factor(factor), size,
-                         from(gradients, begin), from(values, begin), m, v, type, to);
+                         cuda::type_of(gradients),
+                         static_cast<const char*>(gradients.data_ptr()) +
+                             (begin - gradients_begin) * gradients.element_size(),
+                         from(values, begin), m, v, type, to);
     };
     if (small)
       on_device(bits_from(first, own), bits_from(second, own));
@@ -84,11 +88,11 @@ void update(AdamTerms terms, const torch::Tensor& factor, std::int64_t size,
 #endif
   terms.scale = host_factor(factor);
   if (small)
-    adamw_update(terms, size, from(gradients, begin), from(values, begin), bits_from(first, own),
-                 bits_from(second, own));
+    adamw_update(terms, size, from(gradients, begin - gradients_begin), from(values, begin),
+                 bits_from(first, own), bits_from(second, own));
   else
-    adamw_update(terms, size, from(gradients, begin), from(values, begin), from(first, own),
-                 from(second, own));
+    adamw_update(terms, size, from(gradients, begin - gradients_begin), from(values, begin),
+                 from(first, own), from(second, own));
 }
 
 // |numerator| / |denominator| as a tensor, 1 where either is 0.
@@ -208,28 +212,35 @@ void Optimizer::adamw(double rate, const torch::Tensor& factor) {
   const double correction2 = 1 - std::pow(options_.beta2, static_cast<double>(steps_));
   const bool fused =
       (!options_.plain && has_kernel(parameters_.values().device())) || options_.small_state;
-  if (!fused) scale_gradients(factor);
-  for (const Range& range : ranges_) {
-    if (fused) {
-      const AdamTerms terms{
-          static_cast<float>(rate),           1,
-          static_cast<float>(range.decay),    static_cast<float>(options_.beta1),
-          static_cast<float>(options_.beta2), static_cast<float>(options_.epsilon),
-          static_cast<float>(correction1),    static_cast<float>(correction2),
-          static_cast<std::uint32_t>(steps_), range.begin};
-      update(terms, factor, range.size, parameters_, first, second, range.begin, part_.begin);
-      continue;
+  for (const Range& range : ranges_)
+    for (const FlatParameters::GradientRange& kept : parameters_.gradient_ranges()) {
+      const std::int64_t begin = std::max(range.begin, kept.begin);
+      const std::int64_t size =
+          std::min(range.begin + range.size, kept.begin + kept.gradients.numel()) - begin;
+      if (size <= 0) continue;
+      // The kernel of the CPU reads floats alone.
+      if (fused && (kept.gradients.is_cuda() || kept.gradients.scalar_type() == torch::kFloat)) {
+        const AdamTerms terms{
+            static_cast<float>(rate),           1,
+            static_cast<float>(range.decay),    static_cast<float>(options_.beta1),
+            static_cast<float>(options_.beta2), static_cast<float>(options_.epsilon),
+            static_cast<float>(correction1),    static_cast<float>(correction2),
+            static_cast<std::uint32_t>(steps_), begin};
+        update(terms, factor, size, parameters_, kept.gradients, kept.begin, first, second, begin,
+               part_.begin);
+        continue;
+      }
+      torch::Tensor gradient = kept.gradients.narrow(0, begin - kept.begin, size).to(torch::kFloat);
+      if (factor.defined()) gradient = gradient * factor;
+      torch::Tensor value = parameters_.values().narrow(0, begin, size);
+      torch::Tensor m = first.narrow(0, begin - part_.begin, size);
+      torch::Tensor v = second.narrow(0, begin - part_.begin, size);
+      value.mul_(1 - rate * range.decay);
+      m.mul_(options_.beta1).add_(gradient, 1 - options_.beta1);
+      v.mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
+      const torch::Tensor root = v.sqrt().div_(std::sqrt(correction2)).add_(options_.epsilon);
+      value.addcdiv_(m, root, -rate / correction1);
     }
-    torch::Tensor value = parameters_.values().narrow(0, range.begin, range.size);
-    const torch::Tensor gradient = parameters_.gradients().narrow(0, range.begin, range.size);
-    torch::Tensor m = first.narrow(0, range.begin - part_.begin, range.size);
-    torch::Tensor v = second.narrow(0, range.begin - part_.begin, range.size);
-    value.mul_(1 - rate * range.decay);
-    m.mul_(options_.beta1).add_(gradient, 1 - options_.beta1);
-    v.mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
-    const torch::Tensor root = v.sqrt().div_(std::sqrt(correction2)).add_(options_.epsilon);
-    value.addcdiv_(m, root, -rate / correction1);
-  }
   // The kernel of a CUDA device has done so.
   if (!fused || !parameters_.values().is_cuda()) parameters_.round();
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "train/planner/plan.h"
+#include "train/planner/training_plan.h"
 
 namespace assay::train::planner {
 

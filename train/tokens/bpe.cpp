@@ -51,15 +51,9 @@ Bpe::Bpe(BpeParts parts, const std::string& where) : parts_(std::move(parts)) {
   if (parts_.whole_words)
     for (std::size_t id = 0; id < parts_.tokens.size(); ++id)
       words_.try_emplace(parts_.tokens[id], static_cast<std::int32_t>(id));
-  for (const SpecialToken& token : parts_.special) {
-    special_first_[static_cast<unsigned char>(token.text[0])] = true;
-    // It is no token of text, though its bytes may be.
-    words_.erase(token.text);
-  }
+  // A special token is no token of text, though its bytes may be.
+  for (const SpecialToken& token : parts_.special) words_.erase(token.text);
   words_.erase("");
-  std::ranges::stable_sort(parts_.special, [](const SpecialToken& a, const SpecialToken& b) {
-    return a.text.size() > b.text.size();
-  });
 }
 
 void Bpe::check_parts(const std::string& where) {
@@ -128,13 +122,6 @@ std::optional<std::int32_t> Bpe::end_of_text() const noexcept {
   return std::nullopt;
 }
 
-const SpecialToken* Bpe::special_at(std::string_view text, std::size_t at) const noexcept {
-  if (!special_first_[static_cast<unsigned char>(text[at])]) return nullptr;
-  for (const SpecialToken& token : parts_.special)
-    if (text.substr(at).starts_with(token.text)) return &token;
-  return nullptr;
-}
-
 std::string Bpe::decode(std::span<const std::int32_t> ids) const {
   std::string text;
   for (const std::int32_t id : ids) {
@@ -155,21 +142,6 @@ void BpeEncoder::encode(std::string_view text, std::vector<std::int32_t>& ids) {
     encode_piece(text.substr(at, end - at), ids);
     at = end;
   }
-}
-
-void BpeEncoder::encode_special(std::string_view text, std::vector<std::int32_t>& ids) {
-  std::size_t begin = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const SpecialToken* const token = bpe_.special_at(text, at);
-    if (token == nullptr) {
-      ++at;
-      continue;
-    }
-    encode(text.substr(begin, at - begin), ids);
-    ids.push_back(token->id);
-    begin = at += token->text.size();
-  }
-  encode(text.substr(begin), ids);
 }
 
 void BpeEncoder::encode_piece(std::string_view piece, std::vector<std::int32_t>& ids) {

@@ -71,15 +71,11 @@ class Bpe {
   void check_parts(const std::string& where);
   void index_merges();
   [[nodiscard]] const Slot* find(std::int32_t left, std::int32_t right) const noexcept;
-  /// The special token that `text` has at `at`, the longest; nullptr when there is none.
-  [[nodiscard]] const SpecialToken* special_at(std::string_view text,
-                                               std::size_t at) const noexcept;
 
   BpeParts parts_;
   std::array<std::int32_t, 256> byte_ids_{};
   std::vector<Slot> slots_;                                   // open addressing, a power of two
   std::unordered_map<std::string_view, std::int32_t> words_;  // of parts_, when whole_words
-  std::array<bool, 256> special_first_{};
 };
 
 /// Encodes text with the scratch memory of one thread: what frequent pieces become is remembered.
@@ -90,8 +86,6 @@ class BpeEncoder {
 
   /// Appends the tokens of `text`, in which special tokens are text like any other.
   void encode(std::string_view text, std::vector<std::int32_t>& ids);
-  /// The same, but the text of a special token becomes that token.
-  void encode_special(std::string_view text, std::vector<std::int32_t>& ids);
 
  private:
   // One cache line. Longer pieces, and those of more tokens, are not remembered.

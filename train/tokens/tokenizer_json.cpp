@@ -17,9 +17,9 @@ namespace {
 using Tree = nlohmann::json;
 
 constexpr std::size_t kMostBytes = std::size_t{512} << 20;
-constexpr std::int64_t kMostTokens = 16'777'216;
+constexpr std::int64_t kMaxTokens = 16'777'216;
 // Ids without a token cost memory: more of them than this are a mistake, or meant to do harm.
-constexpr std::size_t kMostHoles = 65'536;
+constexpr std::size_t kMaxHoles = 65'536;
 
 /// A value of the file and its place in it.
 class Place {
@@ -48,9 +48,9 @@ class Place {
   }
   [[nodiscard]] std::int32_t id() const { return id_of(value_); }
   [[nodiscard]] std::int32_t id_of(const Tree& value) const {
-    if (!value.is_number_integer() || value < 0 || value >= kMostTokens)
+    if (!value.is_number_integer() || value < 0 || value >= kMaxTokens)
       wrong(fmt::format("'{}' is not the id of a token, 0 … {}", ellipsize(value.dump(), 40),
-                        kMostTokens - 1));
+                        kMaxTokens - 1));
     return value.get<std::int32_t>();
   }
   [[nodiscard]] bool truth() const {
@@ -140,7 +140,7 @@ SplitRules read_rules(const Place& step) {
 class TokenTable {
  public:
   TokenTable(std::vector<std::string>& tokens, std::size_t expected)
-      : tokens_(tokens), most_(expected + kMostHoles) {}
+      : tokens_(tokens), most_(expected + kMaxHoles) {}
 
   void add(const std::string& bytes, std::int32_t id, const Place& place) {
     if (static_cast<std::size_t>(id) >= most_)

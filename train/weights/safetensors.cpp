@@ -23,10 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLongestHeader = 100'000'000;  // what other readers refuse, too
+constexpr std::uint64_t kMaxHeader = 100'000'000;  // what other readers refuse, too
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kMostDimensions = 16;
-constexpr std::size_t kLongestEntry = 4096;
+constexpr std::size_t kMaxDimensions = 16;
+constexpr std::size_t kMaxEntry = 4096;
 constexpr std::string_view kMetadata = "__metadata__";
 
 }  // namespace
@@ -80,7 +80,7 @@ class SafetensorsHeader {
     if (text_.size() < 8) wrong("it is too short to be a safetensors file");
     std::uint64_t length = 0;
     std::memcpy(&length, text_.data(), 8);
-    if (length > kLongestHeader)
+    if (length > kMaxHeader)
       wrong(fmt::format("its header would have {} bytes: it is not a safetensors file", length));
     if (length > text_.size() - 8)
       wrong(fmt::format("its header has {} bytes, the file {}: it is cut", length, text_.size()));
@@ -105,7 +105,7 @@ class SafetensorsHeader {
     const std::string name = parse_json(quoted, where_).get<std::string>();
     if (!names_.insert(name).second) wrong("it is there twice", name);
     if (name == kMetadata) return add_metadata(value);
-    if (value.size() > kLongestEntry) wrong("its entry is longer than any", name);
+    if (value.size() > kMaxEntry) wrong("its entry is longer than any", name);
     const Json json = parse_json(value, where_ + ": " + ellipsize(printable(name), 120));
     if (!json.is_object()) wrong("expected an object", name);
     add_tensor(name, json);
@@ -141,8 +141,8 @@ class SafetensorsHeader {
       wrong(fmt::format("the type {} is not known", ellipsize(printable(dtype.dump()), 40)), name);
     tensor.info.type = *type;
     const Json& shape = json["shape"];
-    if (!shape.is_array() || shape.size() > kMostDimensions)
-      wrong(fmt::format("'shape' should be a list of up to {} numbers", kMostDimensions), name);
+    if (!shape.is_array() || shape.size() > kMaxDimensions)
+      wrong(fmt::format("'shape' should be a list of up to {} numbers", kMaxDimensions), name);
     for (const Json& dimension : shape)
       tensor.info.shape.push_back(size_at(dimension, name, "shape"));
     const Json& offsets = json["data_offsets"];

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kOneFile = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
-constexpr std::size_t kMostNamed = 10;
+constexpr std::size_t kMaxNamed = 10;
 
 bool is_floating(TensorType type) {
   using enum TensorType;
@@ -125,9 +125,9 @@ void WeightSet::require(std::span<const TensorInfo> expected,
       differences.push_back(fmt::format("{} is not of this model", printable(name)));
   if (differences.empty()) return;
   const std::size_t count = differences.size();
-  if (count > kMostNamed) {
-    differences.resize(kMostNamed);
-    differences.push_back(fmt::format("and {} more", count - kMostNamed));
+  if (count > kMaxNamed) {
+    differences.resize(kMaxNamed);
+    differences.push_back(fmt::format("and {} more", count - kMaxNamed));
   }
   throw Error(ErrorKind::environment,
               "these weights do not fit the model:\n  " + join(differences, "\n  "), path_.string(),

@@ -205,11 +205,12 @@ asio::awaitable<void> AgentBackend::sweep_earlier(const RoundTask& task) {
     std::vector<std::vector<std::string>> cleanups;
     const NodePlace place{context_.run.path(), task.plan_case.name, task.number, fleet_->host(node),
                           node};
-    for (const rendezvous::RankCommand& rank :
-         rendezvous::resolve_node(plan_, task.plan_case, placement, node,
-                                  at_home(launcher_->remote_dir(place), fleet_->identity(node)))
-             .ranks)
+    const rendezvous::NodeCommands commands =
+        rendezvous::resolve_node(plan_, task.plan_case, placement, node,
+                                 at_home(launcher_->remote_dir(place), fleet_->identity(node)));
+    for (const rendezvous::RankCommand& rank : commands.ranks)
       if (!rank.cleanup.empty()) cleanups.push_back(rank.cleanup);
+    if (!commands.visitors_cleanup.empty()) cleanups.push_back(commands.visitors_cleanup);
     for (const std::string& id : earlier->second) {
       fleet_->sweep(node, id, cleanups);
       cleanups.clear();

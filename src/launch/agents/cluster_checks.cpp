@@ -48,7 +48,7 @@ std::string driver_of(const Json& system) {
 }
 
 std::map<std::string, std::string> properties(const Json& system) {
-  const Json cpu = system.value("cpu", Json::object());
+  const Json& cpu = object_at(system, "cpu");
   return {{"OS", any_text_at(system, "os")},
           {"kernel", any_text_at(system, "kernel")},
           {"driver", driver_of(system)},
@@ -59,9 +59,7 @@ std::map<std::string, std::string> properties(const Json& system) {
 }
 
 double memory_of(const Json& system) {
-  if (!system.contains("memory") || !system["memory"].is_object()) return 0;
-  const Json& memory = system["memory"];
-  return memory.value("total_bytes", 0.0);
+  return number_at(object_at(system, "memory"), "total_bytes", 0.0);
 }
 
 double median(std::vector<double> values) {

@@ -92,7 +92,7 @@ void ExperimentHost::start(Round& round) {
 void ExperimentHost::on_progress() {
   if (round_ == nullptr || end_noticed_ || !coordinator_.ended()) return;
   end_noticed_ = true;
-  if (coordinator_.end_reason() == "failed")
+  if (coordinator_.end_reason() == automl::ExperimentEnd::failed)
     round_->fail({RoundStatus::failed, "the experiment failed: " + coordinator_.end_detail(),
                   "the trials' reasons are in the experiment's journal"});
   else
@@ -100,13 +100,14 @@ void ExperimentHost::on_progress() {
 }
 
 void ExperimentHost::stop() {
-  coordinator_.end("stopped", "stopped by the user");
+  coordinator_.end(automl::ExperimentEnd::stopped, "stopped by the user");
 }
 
 asio::awaitable<void> ExperimentHost::finish(const RoundOutcome& outcome) {
   round_ = nullptr;
   if (!coordinator_.ended())
-    coordinator_.end(outcome.status == RoundStatus::interrupted ? "stopped" : "failed",
+    coordinator_.end(outcome.status == RoundStatus::interrupted ? automl::ExperimentEnd::stopped
+                                                                : automl::ExperimentEnd::failed,
                      outcome.reason.empty() ? "no worker is left" : outcome.reason);
   while (running_) {
     asio::error_code ec;

@@ -95,6 +95,7 @@ Round::Round(const BackendContext& context, const Launcher& launcher, Fleet& fle
   for (int node = 0; node < nodes(); ++node) {
     placement_.addresses.push_back(fleet_.identity(node).address);
     placement_.bindirs.push_back(launcher_.programs_dir(fleet_.identity(node)).string());
+    placement_.ssh_folders.push_back(agent::round_ssh_folder(id_, node).string());
   }
   placement_.env = std::move(env);
   if (plan_.cluster.master_addr.empty() && !launcher_.traits().one_machine)
@@ -205,6 +206,8 @@ agent::RoundRequest Round::request_for(int node) {
   request.id = id_;
   request.directory = remote_dir(node);
   request.fresh = !launcher_.traits().shares_files;
+  if (launcher_.traits().shares_files && !launcher_.traits().one_machine)
+    request.shared_file = context_.run.path() / layout::kPlan;
   request.workdir = plan_case.workdir;
   request.files = placement_.files;
   rendezvous::NodeCommands commands =
@@ -234,9 +237,12 @@ agent::RoundRequest Round::request_for(int node) {
   request.round = task_.number;
   request.lists_processes = is_first_of_its_machine(node);
   request.metrics = plan_.telemetry.prometheus;
-  if (rendezvous::wants_ssh(plan_case) && !plan_case.container)
-    request.ssh = {agent::round_ssh_folder(id_, node), ssh_names(),
-                   std::move(commands.visitor_env)};
+  if (rendezvous::wants_ssh(plan_case) && (!plan_case.container || !commands.visitors.empty())) {
+    if (!commands.visitors_cleanup.empty()) cleanups_[node].push_back(commands.visitors_cleanup);
+    request.ssh = {placement_.ssh_folders.at(static_cast<std::size_t>(node)), ssh_names(),
+                   std::move(commands.visitor_env), std::move(commands.visitors),
+                   std::move(commands.visitors_cleanup)};
+  }
   request.ends_at_rest = kept_open(plan_case).has_value();
   if (live_logs_)
     request.live_bytes =

@@ -10,7 +10,7 @@
 #include "cloud/sync.h"
 #include "core/timed_stop.h"
 #include "launch/cloud/cloud_connection.h"
-#include "launch/cloud/job_state.h"
+#include "launch/cloud/cloud_job_state.h"
 #include "launch/cloud/retry_while_unreachable.h"
 #include "launch/observer.h"
 #include "store/journal.h"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "launch/cloud/cloud_connection.h"
-#include "launch/cloud/job_state.h"
+#include "launch/cloud/cloud_job_state.h"
 #include "launch/modelarts/modelarts_jobs.h"
 
 namespace assay::launch {

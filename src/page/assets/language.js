@@ -62,8 +62,10 @@
     show(1 - shown);
     remembered(languages[shown]);
   });
+  // A page that shows this one says in which language it is itself: report.html#lang=zh
+  const asked = languages.indexOf(new URLSearchParams(location.hash.slice(1)).get("lang"));
   const wanted = languages.indexOf(remembered());
   const reads = navigator.language.startsWith("zh") ? 1 : written;
-  show(wanted >= 0 ? wanted : reads);
+  show(asked >= 0 ? asked : wanted >= 0 ? wanted : reads);
   document.body.prepend(button);
 })();

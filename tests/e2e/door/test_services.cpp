@@ -61,6 +61,21 @@ TEST_F(Services, JupyterAndATerminalWorkInABrowserAndTheirPagesDoNoHarm) {
   EXPECT_EQ(story.status.code, 0) << story.out << story.err;
 }
 
+TEST_F(Services, CodeServerShowsTheFilesOfTheJobInABrowser) {
+  if (!find_program("code-server")) GTEST_SKIP() << needs::system("code-server is in no package");
+  if (!find_program("chromium")) GTEST_SKIP() << needs::package("chromium");
+  serve();
+  const long id = running("echo 'epochs = 1' > train.py; exec sleep 1000");
+  const CommandResult link = assay({"serve", "link", "--data", (folder_ / "tester").string()});
+  ASSERT_TRUE(link.status.ok()) << link.err;
+  std::vector<std::string> argv{"python3",
+                                (fs::path(ASSAY_SOURCE_DIR) / "tests/web/vscode_story.py").string(),
+                                std::string(trim(link.out)), std::to_string(id)};
+  if (const char* shots = std::getenv("ASSAY_SCREENSHOTS")) argv.emplace_back(shots);
+  const CommandResult story = run_command(argv, {.timeout = std::chrono::seconds(280), .env = {}});
+  EXPECT_EQ(story.status.code, 0) << story.out << story.err;
+}
+
 TEST_F(Services, WhatIsNotInstalledIsSaid) {
   serve();
   const long id = running("exec sleep 1000", {"--env", "PATH=/bin:/usr/bin"});

@@ -277,10 +277,20 @@ TEST_P(EngineConformance, SaysHowAJobEndedThatEndedWithoutAServer) {
   engine_.reset();
   ASSERT_TRUE(
       eventually([&] { return !ExecutionFolder(job.folder).held(); }, std::chrono::seconds(60)));
+  const std::int64_t seen_ns = wall_now_ns();
+  ::usleep(3'500'000);  // longer than Slurm's times, whole seconds, and its script are inexact
   new_server();
   engine_->recall({job});
-  EXPECT_EQ(end_of(job.execution).exit.code, 7);
-  EXPECT_THAT(recorder_->kinds(job.execution), ElementsAre(EventKind::exited));
+  const jobs::Event end = end_of(job.execution);
+  EXPECT_EQ(end.exit.code, 7);
+  // The server may have been away before it began.
+  EXPECT_THAT(recorder_->kinds(job.execution), ElementsAre(EventKind::started, EventKind::exited));
+  // Hours of devices are counted by these.
+  const auto begun = recorder_->wait(job.execution, {EventKind::started});
+  ASSERT_TRUE(begun);
+  EXPECT_GT(begun->at_ns, 0);
+  EXPECT_LE(begun->at_ns, end.at_ns);
+  EXPECT_LT(end.at_ns, seen_ns + 3'000'000'000);
 }
 
 TEST_P(EngineConformance, NotFoundIsAPromise) {

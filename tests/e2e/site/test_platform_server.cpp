@@ -153,6 +153,32 @@ TEST_F(PlatformServer, APersonsTokenIsNotTakenForAWrongOneOfTheTester) {
   EXPECT_THAT(tests.response.body, HasSubstr("a token of the tester"));
 }
 
+// The page of results leads to them.
+TEST_F(PlatformServer, WhoIsSignedInReadsThePagesOfTestsWithoutAToken) {
+  const auto made = assay({"serve", "link", "--data", data_.string()});
+  ASSERT_EQ(made.status.code, 0) << made.err;
+  const std::string link(trim(made.out.substr(made.out.find("link=") + 5)));
+  const auto page = [&](const std::string& path, const std::string& cookie) {
+    return raw(fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n{}Connection: close\r\n\r\n",
+                           path, cookie.empty() ? "" : "Cookie: " + cookie + "\r\n"));
+  };
+  const std::string body = dump_line(Json{{"link", link}});
+  const std::string session =
+      raw(fmt::format("POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                      "application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}",
+                      body.size(), body));
+  const std::size_t at = session.find("assay_session=");
+  ASSERT_NE(at, std::string::npos) << session;
+  const std::string cookie = session.substr(at, session.find(';', at) - at);
+  for (const char* path : {"/tests", "/leaderboard"}) {
+    EXPECT_THAT(page(path, cookie), HasSubstr("200 OK")) << path;
+    EXPECT_THAT(page(path, ""), HasSubstr("401 ")) << path;
+    EXPECT_THAT(page(path, "assay_session=made-up"), HasSubstr("401 ")) << path;
+  }
+  // Its interface has tokens of its own.
+  EXPECT_THAT(page("/api/v1/tests", cookie), HasSubstr("401 "));
+}
+
 TEST_F(PlatformServer, ABackupIsRestoredWithItsJobs) {
   const Reply made = as_admin("POST", "/api/v1/jobs", {{"name", "a"}, {"command", "true"}});
   ASSERT_EQ(made.status, 201) << made.response.body;

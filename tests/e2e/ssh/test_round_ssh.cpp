@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "e2e/net_namespaces.h"
+#include "e2e/ring_program.h"
 #include "needs.h"
 
 namespace assay::e2e {
@@ -96,32 +97,14 @@ TEST_F(RoundSsh, WhatIsNoHostOfTheJobIsTheRealSshs) {
 }
 
 TEST_F(RoundSsh, OpenMpiRunsAProgramOverBothNodes) {
-  if (!find_program("mpirun") || !find_program("mpicc"))
-    GTEST_SKIP() << needs::package("openmpi-bin libopenmpi-dev");
-  write("ring.c", R"(#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank, size, sum = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  printf("rank %d of %d on worker %s: %d\n", rank, size, getenv("DLWS_ROLE_IDX"), sum);
-  MPI_Finalize();
-  return 0;
-}
-)");
-  const CommandResult made =
-      run_command({"mpicc", "-o", (folder_ / "ring").string(), (folder_ / "ring.c").string()},
-                  {.timeout = 60s, .env = {}});
-  ASSERT_TRUE(made.ok()) << made.err;
+  const std::string ring = make_ring_program(folder_);
+  if (ring.empty()) GTEST_SKIP() << needs::package("openmpi-bin libopenmpi-dev");
   // Hosts of one kernel and one name: what OpenMPI keeps of a session must not be shared.
   const std::string out = head_output(
       "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"
       "exec mpirun -np 4 --hostfile $1 --oversubscribe "
       "--mca btl tcp,self --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 " +
-          (folder_ / "ring").string() + " 2>&1\n",
+          ring + " 2>&1\n",
       "    env: {TMPDIR: '" + hosts_.own().string() + "'}\n");
   EXPECT_THAT(out, HasSubstr("rank 0 of 4 on worker 0: 6\n"));
   EXPECT_THAT(out, HasSubstr("rank 3 of 4 on worker 1: 6\n"));

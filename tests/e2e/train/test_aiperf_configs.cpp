@@ -92,7 +92,7 @@ class AIPerfConfigs : public AssayTest {
   }
   static void expect_resnet50(const automl::ExperimentRecord& record) {
     ASSERT_EQ(record.trials.size(), 1U);
-    EXPECT_EQ(record.trials[0].status, "ok") << record.trials[0].reason;
+    EXPECT_EQ(record.trials[0].status, automl::TrialStatus::ok) << record.trials[0].reason;
     EXPECT_EQ(record.trials[0].per_sample.aiperf_validate, 7'806'583'495);
     EXPECT_EQ(record.trials[0].per_sample.aiperf_train, 23'053'458'315);
     EXPECT_EQ(record.trials[0].trained, 4);
@@ -135,7 +135,7 @@ TEST_F(AIPerfConfigs, Cifar10) {
       "python3 cifar10_keras_multigpu_ps.py",
       {"cases.aah.automl.data.path=" + (folder_ / "cifar").string()});
   ASSERT_EQ(record.trials.size(), 1U);
-  EXPECT_EQ(record.trials[0].status, "ok") << record.trials[0].reason;
+  EXPECT_EQ(record.trials[0].status, automl::TrialStatus::ok) << record.trials[0].reason;
   EXPECT_EQ(record.trials[0].per_sample, automl::count_operations(automl::resnet20(10)));
   EXPECT_EQ(record.trials[0].trained, 80);
 }

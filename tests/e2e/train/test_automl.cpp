@@ -87,9 +87,9 @@ class StoppedWorkers {
     EXPECT_NE(reason.find("worker 1 on "), std::string::npos) << reason;
     EXPECT_NE(reason.find("nothing was heard of it for"), std::string::npos) << reason;
     const automl::ExperimentRecord whole = record();
-    EXPECT_EQ(whole.ended, "failed");
+    EXPECT_EQ(whole.ended, automl::ExperimentEnd::failed);
     for (const automl::TrialRecord& trial : whole.trials) {
-      EXPECT_NE(trial.status, "failed") << trial.reason;
+      EXPECT_NE(trial.status, automl::TrialStatus::failed) << trial.reason;
     }
   }
 
@@ -114,7 +114,7 @@ class Automl : public AssayTest {
   static std::set<std::int64_t> finished(const automl::ExperimentRecord& record) {
     std::set<std::int64_t> ids;
     for (const automl::TrialRecord& trial : record.trials)
-      if (trial.status == "ok") ids.insert(trial.id);
+      if (trial.status == automl::TrialStatus::ok) ids.insert(trial.id);
     return ids;
   }
 };
@@ -124,7 +124,7 @@ TEST_F(Automl, ExperimentRunsToItsScoreAndIsReportedTheSameAgain) {
       assay({"run", suite("      max_trials: 4\n").string()}, std::chrono::seconds(170));
   ASSERT_EQ(run.status.code, 0) << run.out << run.err;
   const automl::ExperimentRecord done = record();
-  EXPECT_EQ(done.ended, "trials");
+  EXPECT_EQ(done.ended, automl::ExperimentEnd::trials);
   EXPECT_EQ(finished(done).size(), 4U);
   EXPECT_GT(done.final.ops, 0);
   const Json round = result()["cases"][0]["rounds"][0];
@@ -160,7 +160,7 @@ TEST_F(Automl, StopKeepsTheScoreAndResumeGoesOn) {
   const auto status = wait(pid, 60s);
   ASSERT_TRUE(status.has_value());
   const automl::ExperimentRecord half = record();
-  EXPECT_EQ(half.ended, "stopped");
+  EXPECT_EQ(half.ended, automl::ExperimentEnd::stopped);
   EXPECT_GT(half.final.ops, 0);
   EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "interrupted");
   EXPECT_NE(
@@ -169,7 +169,7 @@ TEST_F(Automl, StopKeepsTheScoreAndResumeGoesOn) {
   const CommandResult resumed = assay({"run", "--resume", latest().string()}, 170s);
   EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
   const automl::ExperimentRecord whole = record();
-  EXPECT_EQ(whole.ended, "trials");
+  EXPECT_EQ(whole.ended, automl::ExperimentEnd::trials);
   EXPECT_EQ(whole.resumed, 1);
   EXPECT_EQ(finished(whole).size(), 6U);
   EXPECT_GE(whole.elapsed_s, half.elapsed_s);
@@ -321,7 +321,7 @@ TEST_F(AutomlOnSlurm, GoesOnWithoutANodeAndAfterItsControllerWasKilled) {
       assay({"run", "--resume", (folder_ / "results/latest").string()}, 170s);
   EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
   const automl::ExperimentRecord whole = record();
-  EXPECT_EQ(whole.ended, "trials");
+  EXPECT_EQ(whole.ended, automl::ExperimentEnd::trials);
   EXPECT_EQ(done(), 16);
   EXPECT_GE(done(), kept);
 }
@@ -367,7 +367,7 @@ TEST_F(AutomlOverSsh, WorkersOfTwoHostsShareAnExperiment) {
   const fs::path round = latest() / "search/round1";
   const automl::ExperimentRecord record =
       automl::record_of(automl::ExperimentJournal::read(round / "automl/journal.jsonl"));
-  EXPECT_EQ(record.ended, "trials");
+  EXPECT_EQ(record.ended, automl::ExperimentEnd::trials);
   EXPECT_GT(record.final.ops, 0);
   EXPECT_EQ(std::ranges::count(record.trials, "ok", &automl::TrialRecord::status), 6);
   std::set<int> joined;

@@ -43,7 +43,7 @@ class Running {
         result_(asio::co_spawn(loop_, coordinator_.run(), asio::use_future)),
         thread_([this] { loop_.run(); }) {}
   ~Running() {
-    asio::post(loop_, [this] { coordinator_.end("stopped", "the test is over"); });
+    asio::post(loop_, [this] { coordinator_.end(ExperimentEnd::stopped, "the test is over"); });
     thread_.join();
   }
   [[nodiscard]] int port() const { return port_; }
@@ -54,7 +54,7 @@ class Running {
     result_.get();
   }
   void end() {
-    asio::post(loop_, [this] { coordinator_.end("stopped", "by the user"); });
+    asio::post(loop_, [this] { coordinator_.end(ExperimentEnd::stopped, "by the user"); });
   }
 
  private:
@@ -132,7 +132,7 @@ TEST(Coordinator, CarriesAnExperimentThroughToItsScore) {
   running.finish();
   const ExperimentRecord record =
       record_of(ExperimentJournal::read(folder.path() / "journal.jsonl"));
-  EXPECT_EQ(record.ended, "trials");
+  EXPECT_EQ(record.ended, ExperimentEnd::trials);
   EXPECT_EQ(record.trials.size(), 3U);
   EXPECT_NEAR(record.final.error, 0.3, 1e-12);
   EXPECT_GT(record.final.score, 0);
@@ -248,7 +248,7 @@ TEST(Coordinator, StopsWithTheScoreSoFarAndGoesOnLater) {
   }
   const auto file = folder.path() / "journal.jsonl";
   const ExperimentRecord half = record_of(ExperimentJournal::read(file));
-  EXPECT_EQ(half.ended, "stopped");
+  EXPECT_EQ(half.ended, ExperimentEnd::stopped);
   EXPECT_NEAR(half.final.error, 0.25, 1e-12);
   Running again(served_settings(), folder.path());
   FakeWorker worker(again, 0);
@@ -262,7 +262,7 @@ TEST(Coordinator, StopsWithTheScoreSoFarAndGoesOnLater) {
   worker.close();
   again.finish();
   const ExperimentRecord whole = record_of(ExperimentJournal::read(file));
-  EXPECT_EQ(whole.ended, "trials");
+  EXPECT_EQ(whole.ended, ExperimentEnd::trials);
   EXPECT_EQ(whole.resumed, 1);
   EXPECT_GE(whole.elapsed_s, half.elapsed_s);
   EXPECT_NEAR(whole.final.error, 0.25, 1e-12);
@@ -316,7 +316,7 @@ TEST(Coordinator, AFullDiskUnderTheJournalEndsItWithAClearErrorAndLosesNothing) 
   std::size_t skipped = 0;
   const ExperimentRecord record = record_of(ExperimentJournal::read(file, &skipped));
   EXPECT_EQ(skipped, 0U);
-  EXPECT_EQ(record.trials.at(0).status, "ok");
+  EXPECT_EQ(record.trials.at(0).status, TrialStatus::ok);
 }
 
 TEST(Coordinator, SaysThatWeightsCouldNotBeKept) {

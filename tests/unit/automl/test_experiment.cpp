@@ -193,7 +193,7 @@ TEST(Experiment, EndsAtOnceByNameWhenNobodyIsHeardAnyMore) {
   d.join(1, 1);
   d.pass(12, {0, 1});
   d.pass(11);  // both are stopped
-  EXPECT_EQ(d.experiment.end_reason(), "failed");
+  EXPECT_EQ(d.experiment.end_reason(), ExperimentEnd::failed);
   EXPECT_EQ(d.experiment.end_detail(),
             "no worker is left: worker 0 on host: nothing was heard of it for 11 s; worker 1 on "
             "host: nothing was heard of it for 11 s");
@@ -393,7 +393,7 @@ TEST(Experiment, EndsWhenNothingButFailuresComes) {
     d.say(0, Done{d.last(0).trial, false, "out of memory", 0, 0, 1, 0, 0, 0, 0});
     if (!d.experiment.ended()) d.say(0, Ready{});
   }
-  EXPECT_EQ(d.experiment.end_reason(), "failed");
+  EXPECT_EQ(d.experiment.end_reason(), ExperimentEnd::failed);
   EXPECT_NE(d.experiment.end_detail().find("out of memory"), std::string::npos);
 }
 
@@ -441,7 +441,7 @@ TEST(Experiment, EndsAfterTheLastTrial) {
     ++trained;
     if (trained > 10) break;
   }
-  EXPECT_EQ(d.experiment.end_reason(), "trials");
+  EXPECT_EQ(d.experiment.end_reason(), ExperimentEnd::trials);
   EXPECT_EQ(d.events("proposed").size(), 5U);
   EXPECT_EQ(d.stopped, (std::set{0, 1}));
   EXPECT_EQ(d.journal.back()["event"], "end");
@@ -455,7 +455,7 @@ TEST(Experiment, EndsWhenTheTimeIsOverAndCountsWhatWasUnderWay) {
   d.now = 40;
   d.say(0, Epoch{d.last(0).trial, 1, 0.9, 1, 1000, 100, 40});
   d.take(d.experiment.tick(50));
-  EXPECT_EQ(d.experiment.end_reason(), "time");
+  EXPECT_EQ(d.experiment.end_reason(), ExperimentEnd::time);
   EXPECT_EQ(d.events("ended").back()["status"], "stopped");
   const ExperimentRecord record = record_of(d.journal);
   EXPECT_NEAR(record.final.error, 0.1, 1e-12);
@@ -531,8 +531,8 @@ TEST(Experiment, GoesOnFromAnyLineOfItsJournalAsIfNothingHadHappened) {
     const ExperimentRecord record = record_of(journal);
     std::vector<std::string> out;
     for (const TrialRecord& trial : record.trials)
-      out.push_back(trial.status + dump_line(trial.operations) + dump_line(trial.hyper) +
-                    std::to_string(trial.accuracy.value_or(-1)));
+      out.push_back(std::string(to_text(trial.status)) + dump_line(trial.operations) +
+                    dump_line(trial.hyper) + std::to_string(trial.accuracy.value_or(-1)));
     return out;
   };
   const auto expected = outcome(whole.journal);

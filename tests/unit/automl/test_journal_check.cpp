@@ -60,7 +60,7 @@ class Journal : public ::testing::Test {
                   0.9 * trial.epochs, 0.1, 0});
       if (!experiment.ended()) say(w, Ready{});
     }
-    ASSERT_EQ(experiment.end_reason(), "trials");
+    ASSERT_EQ(experiment.end_reason(), ExperimentEnd::trials);
   }
 
   [[nodiscard]] JournalCheck check(std::size_t skipped = 0) const {

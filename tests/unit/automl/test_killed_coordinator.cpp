@@ -139,8 +139,8 @@ std::vector<Json> journal_in(const std::filesystem::path& directory) {
 std::vector<std::string> findings(const std::vector<Json>& events) {
   std::vector<std::string> out;
   for (const TrialRecord& trial : record_of(events).trials)
-    out.push_back(trial.status + dump_line(trial.operations) + dump_line(trial.hyper) +
-                  std::to_string(trial.parent) + " " +
+    out.push_back(std::string(to_text(trial.status)) + dump_line(trial.operations) +
+                  dump_line(trial.hyper) + std::to_string(trial.parent) + " " +
                   std::to_string(trial.per_sample.aiperf_train) + " " +
                   std::to_string(trial.accuracy.value_or(-1)));
   return out;
@@ -163,7 +163,7 @@ TEST(KilledCoordinator, FiftyKillsLeaveTheJournalAndScoreOfAnUndisturbedExperime
   const testing::TemporaryFolder calm;
   ASSERT_EQ(run_until(calm.path(), std::nullopt), 0);
   const std::vector<Json> expected = journal_in(calm.path());
-  ASSERT_EQ(record_of(expected).ended, "trials");
+  ASSERT_EQ(record_of(expected).ended, ExperimentEnd::trials);
 
   const testing::TemporaryFolder folder;
   std::mt19937 random(20261116);
@@ -191,7 +191,7 @@ TEST(KilledCoordinator, FiftyKillsLeaveTheJournalAndScoreOfAnUndisturbedExperime
   const std::vector<Json> events = journal_in(folder.path());
   EXPECT_EQ(findings(events), findings(expected));
   const ExperimentRecord record = record_of(events);
-  EXPECT_EQ(record.ended, "trials");
+  EXPECT_EQ(record.ended, ExperimentEnd::trials);
   EXPECT_GT(record.resumed, 0);
   EXPECT_DOUBLE_EQ(operations_of_results(events), operations_of_results(expected));
   EXPECT_DOUBLE_EQ(record.final.error, record_of(expected).final.error);

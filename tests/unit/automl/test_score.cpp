@@ -54,7 +54,7 @@ TEST(Score, IsMinusTheLogarithmOfTheErrorTimesOperationsPerSecond) {
   EXPECT_DOUBLE_EQ(record.final.ops_exact, 620);
   EXPECT_NEAR(record.final.error, 0.2, 1e-12);
   EXPECT_NEAR(record.final.score, 310 * 1.6094379124341003, 1e-9);
-  EXPECT_EQ(record.ended, "time");
+  EXPECT_EQ(record.ended, ExperimentEnd::time);
 }
 
 TEST(Score, OfResNet50AgreesWithAIPerfsFiguresForOneEpoch) {

@@ -44,7 +44,7 @@ TEST(Timeline, TellsTrainingWaitingAndIdling) {
               ::testing::ElementsAre(Row{Kind::idle, 1, 2, -1}, Row{Kind::train, 2, 10, 0},
                                      Row{Kind::wait, 10, 11, -1}, Row{Kind::train, 11, 20, 1},
                                      Row{Kind::idle, 20, 25, -1}));
-  EXPECT_EQ(lines[0].spans[3].status, "failed");
+  EXPECT_EQ(lines[0].spans[3].status, TrialStatus::failed);
   EXPECT_DOUBLE_EQ(lines[0].seconds(Kind::train), 17);
 }
 
@@ -74,7 +74,7 @@ TEST(Timeline, TrialThatNobodySawEndReachesToTheLastEvent) {
       {worker_event(0, 0, "joined"), started_event(1, 0, 0), worker_event(7, 1, "joined")});
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(rows(lines[0]).back(), (Row{Kind::train, 1, 7, 0}));
-  EXPECT_EQ(lines[0].spans.back().status, "");
+  EXPECT_EQ(lines[0].spans.back().status, std::nullopt);
 }
 
 TEST(Timeline, ResumeLosesWhatWasUnderWay) {

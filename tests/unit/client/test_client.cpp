@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/client.h"
+#include "client/rest_client.h"
 #include "small_server.h"
 
 namespace assay::client {

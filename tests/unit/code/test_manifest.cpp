@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "code/manifest.h"
+#include "code/folder_manifest.h"
 #include "core/error.h"
 #include "core/sha256.h"
 

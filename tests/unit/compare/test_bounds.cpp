@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "build_runs.h"
-#include "compare/bounds.h"
+#include "compare/change_bounds.h"
 #include "error_of.h"
 
 namespace assay::compare {

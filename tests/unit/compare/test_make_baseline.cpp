@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compare/baseline.h"
+#include "compare/make_baseline.h"
 #include "error_of.h"
 
 namespace assay::compare {

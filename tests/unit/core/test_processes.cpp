@@ -2,6 +2,7 @@
 #include <set>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -36,6 +37,12 @@ std::string all_of(UniqueFd& fd) {
   std::array<char, 4096> buffer;
   for (ssize_t n = 0; (n = ::read(fd.get(), buffer.data(), buffer.size())) > 0;)
     out.append(buffer.data(), static_cast<std::size_t>(n));
+  return out;
+}
+
+std::string line_of(const UniqueFd& fd) {
+  std::string out;
+  for (char byte = 0; !out.ends_with('\n') && ::read(fd.get(), &byte, 1) == 1;) out += byte;
   return out;
 }
 
@@ -211,6 +218,52 @@ TEST(Spawn, PutsTheChildIntoItsGroupOrSession) {
   EXPECT_EQ(group_of(Group::own), std::pair(true, false));
   EXPECT_EQ(group_of(Group::session), std::pair(true, true));
   EXPECT_EQ(group_of(Group::shared), std::pair(false, false));
+}
+
+TEST(Spawn, GivesTheChildATerminalWhoseControlCReachesIt) {
+  const UniqueFd mine(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  std::array<char, 128> name{};
+  ASSERT_TRUE(mine && ::grantpt(mine.get()) == 0 && ::unlockpt(mine.get()) == 0 &&
+              ::ptsname_r(mine.get(), name.data(), name.size()) == 0);
+  const UniqueFd theirs(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  Child child =
+      shell("echo ready > /dev/tty; echo up; exec sleep 60",
+            {.in = Stream::descriptor(theirs.get()), .group = Group::session, .terminal = true});
+  EXPECT_EQ(line_of(child.out), "up\n");
+  ASSERT_EQ(::write(mine.get(), "\x03", 1), 1);
+  const auto end = child.wait_for(20s);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->signal, SIGINT);
+}
+
+TEST(Spawn, RefusesATerminalThatIsNone) {
+  EXPECT_THAT(testing::error_of([] {
+                return spawn({.argv = {"true"}, .group = Group::session, .terminal = true}).pid();
+              }),
+              HasSubstr("cannot set up"));
+}
+
+TEST(ReplaceProcess, RunsTheProgramInThisProcessWithItsEnvironment) {
+  Pipe pipe = make_pipe();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::dup2(pipe.write.get(), STDOUT_FILENO);
+    try {
+      replace_process({"sh", "-c", "echo $$ $WORD"}, {{"WORD=here", "PATH=/usr/bin:/bin"}});
+    } catch (const Error&) {
+      ::_exit(1);
+    }
+  }
+  pipe.write.reset();
+  EXPECT_EQ(all_of(pipe.read), fmt::format("{} here\n", pid));
+  int status = 0;
+  EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_TRUE(ExitStatus::from_wait(status).ok());
+}
+
+TEST(ReplaceProcess, NamesTheProgramThatCannotBeExecuted) {
+  EXPECT_EQ(testing::error_of([] { replace_process({"/no/such/program"}); }),
+            "cannot execute '/no/such/program': No such file or directory");
 }
 
 TEST(Child, SignalsReachItsWholeGroup) {

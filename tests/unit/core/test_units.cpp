@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "core/units.h"
@@ -41,6 +43,13 @@ TEST(FormatNumber, KeepsFourDigitsAndGroupsThousands) {
   EXPECT_EQ(format_number(12.3456), "12.35");
   EXPECT_EQ(format_number(0.000012), "1.200e-05");
   EXPECT_EQ(format_number(0), "0");
+}
+
+TEST(FromSeconds, GivesTheLargestDurationForWhatDoesNotFit) {
+  EXPECT_EQ(from_seconds(1.5), 1500ms);
+  EXPECT_GT(from_seconds(1e300), 24h * 365 * 290);
+  EXPECT_EQ(from_seconds(-1e300), -from_seconds(std::numeric_limits<double>::infinity()));
+  EXPECT_EQ(from_seconds(std::numeric_limits<double>::quiet_NaN()), 0s);
 }
 
 TEST(FormatDuration, ReadsWell) {

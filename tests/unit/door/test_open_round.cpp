@@ -41,5 +41,18 @@ TEST(OpenRound, IsNoneOfARunThatHasEndedOrOfAHook) {
   EXPECT_FALSE(open_round(std::vector<Json>{hook, Json("text")}));
 }
 
+// Who runs the job can write in its journal.
+TEST(OpenRound, IsFoundBesideRecordsOfAnotherForm) {
+  Json exit = rank("rank_exit", "a", 1, 0);
+  exit["rests"] = "yes";
+  const Json odd{{"event", "rank_start"}, {"case", 7}, {"round", "1"}, {"rank", Json::array()}};
+  const auto open =
+      open_round(std::vector<Json>{start("a", 1, "r1"), odd, rank("rank_start", "a", 1, 0),
+                                   rank("rank_start", "a", 1, 1), exit});
+  ASSERT_TRUE(open);
+  ASSERT_EQ(open->ranks.size(), 1U);
+  EXPECT_EQ(open->ranks[0].rank, 1);
+}
+
 }  // namespace
 }  // namespace assay::door

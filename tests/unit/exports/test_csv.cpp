@@ -5,8 +5,8 @@
 #include "core/files.h"
 #include "core/subprocess.h"
 #include "error_of.h"
-#include "exports/csv.h"
 #include "exports/csv_table.h"
+#include "exports/csv_tables.h"
 #include "needs.h"
 #include "unit/live/run_folder.h"
 

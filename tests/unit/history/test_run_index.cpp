@@ -274,7 +274,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(RunIndexTest, AResultOfAnAbsurdSizeIsNotRead) {
   const fs::path run = write_run(results(), made("a"));
-  fs::resize_file(run / "result.json", kMostResultBytes + 1);
+  fs::resize_file(run / "result.json", kMaxResultBytes + 1);
   EXPECT_THAT(runs().at(0).problem, HasSubstr("larger than 512 MiB"));
 }
 

@@ -33,7 +33,7 @@ TEST(SuiteDraft, OfACommandIsASuite) {
 
 TEST(SuiteDraft, OfAWorkloadOnHostsIsASuite) {
   SuiteDraft draft;
-  draft.launcher = "ssh";
+  draft.launcher = DraftLauncher::ssh;
   draft.hosts = {"n1", "n2"};
   draft.user = "bench";
   draft.workload = "resnet20";
@@ -45,7 +45,7 @@ TEST(SuiteDraft, OfAWorkloadOnHostsIsASuite) {
 
 TEST(SuiteDraft, OfSlurmIsASuite) {
   SuiteDraft draft;
-  draft.launcher = "slurm";
+  draft.launcher = DraftLauncher::slurm;
   draft.partition = "gpu";
   draft.command = "echo $RANK | cat";
   EXPECT_THAT(loaded(draft).cases, SizeIs(1));

@@ -327,6 +327,35 @@ TEST(JobState, AClockThatWasSetBackGivesNoNegativeTimes) {
   EXPECT_EQ(life.ran_ns, 0);
 }
 
+// The server was away, and the engine knows better.
+TEST(JobState, WhatWasLearnedOfLaterHappenedWhenItDid) {
+  Life life = life_in(State::scheduling);
+  Event started = event_of(EventKind::started);
+  started.at_ns = 10 * kSecondNs;
+  ASSERT_TRUE(apply(life, {}, started, 100 * kSecondNs).taken);
+  EXPECT_EQ(life.started_ns, 10 * kSecondNs);
+  Event ended = exited(Ending::completed);
+  ended.at_ns = 40 * kSecondNs;
+  const Change change = apply(life, {}, ended, 100 * kSecondNs);
+  ASSERT_TRUE(change.taken);
+  EXPECT_EQ(change.at_ns, 40 * kSecondNs);
+  EXPECT_EQ(life.ended_ns, 40 * kSecondNs);
+  EXPECT_EQ(life.ran_ns, 30 * kSecondNs);
+}
+
+// A node whose clock is hours off cannot make a job begin before it was placed, or end tomorrow.
+TEST(JobState, AClockThatIsWrongElsewhereGivesNoImpossibleTimes) {
+  Life life = life_in(State::scheduling);
+  Event started = event_of(EventKind::started);
+  started.at_ns = 1;
+  ASSERT_TRUE(apply(life, {}, started, 5 * kSecondNs).taken);
+  EXPECT_EQ(life.started_ns, life.placed_ns);
+  Event ended = exited(Ending::completed);
+  ended.at_ns = 1000 * kSecondNs;
+  ASSERT_TRUE(apply(life, {}, ended, 6 * kSecondNs).taken);
+  EXPECT_EQ(life.ended_ns, 6 * kSecondNs);
+}
+
 TEST(JobState, WhatOthersSayIsMadeSafeToShow) {
   Life life = life_in(State::running);
   Event event = event_of(EventKind::engine_error);

@@ -190,6 +190,19 @@ TEST(Submission, ProblemsNameTheirField) {
   EXPECT_THAT(wrong(R"({"name": "a", "command": "x", "nodes": 0, "procs": 5000})"),
               ElementsAre("nodes: expected a number from 1 to 100000, not 0",
                           "procs: expected a number from 1 to 4096, not 5000"));
+  for (const std::string name :
+       {"RANK", "MASTER_ADDR", "HOROVOD_RANK", "HOROVOD_CROSS_SIZE", "HOROVOD_GLOO_RENDEZVOUS_ADDR",
+        "RANK_TABLE_FILE", "DEVICE_ID", "RANK_SIZE", "JOB_ID", "DLWS_ROLE_IDX", "VISIBLE_IDS",
+        "CUDA_VISIBLE_DEVICES", "OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+    EXPECT_THAT(wrong(R"({"name": "a", "command": "x", "env": {")" + name + R"(": "1"}})"),
+                ElementsAre("env." + name +
+                            ": Assay sets this variable itself: it says where the process is in "
+                            "the job"));
+  // Settings of the same programs are the user's.
+  for (const std::string name : {"HOROVOD_TIMELINE", "HOROVOD_CONTROLLER", "HCCL_CONNECT_TIMEOUT",
+                                 "HCCL_WHITELIST_DISABLE", "RANKS", "MY_RANK", "NCCL_DEBUG"})
+    EXPECT_THAT(wrong(R"({"name": "a", "command": "x", "env": {")" + name + R"(": "1"}})"),
+                ElementsAre());
   EXPECT_THAT(
       wrong(R"({"name": "a", "command": "x", "env": {"A B": "c", "9": "", "ASSAY_X": ""}})"),
       ElementsAre("env.9: not a valid name of a variable: letters, digits and '_', no digit "

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "judge/clock_alignment.h"
-#include "judge/load.h"
+#include "judge/round_journal.h"
 #include "unit/judge/build_evidence.h"
 
 namespace assay::judge {

@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "judge/judge.h"
 #include "judge/load.h"
+#include "judge/round_journal.h"
 #include "sealed_run.h"
 #include "store/run_dir.h"
 #include "temporary_folder.h"

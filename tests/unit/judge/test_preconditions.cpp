@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "judge/preconditions.h"
+#include "judge/skipped_cases.h"
 
 namespace assay::judge {
 namespace {

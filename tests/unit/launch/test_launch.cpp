@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "launch/agents/dry_run.h"
 #include "launch/agents/launcher.h"
-#include "launch/run_loop.h"
+#include "launch/run_records.h"
 
 namespace assay::launch {
 namespace {
@@ -33,6 +33,15 @@ TEST(FinishedRounds, AreNotThoseReopened) {
   EXPECT_TRUE(finished_rounds({event("round_start", 1), event("round_end", 1, "failed"),
                                event("round_reopened", 1, "failed")})
                   .empty());
+}
+
+TEST(FinishedRounds, AreFoundBesideRecordsOfAnotherForm) {
+  const Json number{{"event", "round_end"}, {"case", 5}, {"round", "1"}, {"status", true}};
+  const Json list{{"event", "round_start"}, {"case", Json::array()}, {"round", 1e300}};
+  const auto finished =
+      finished_rounds({number, list, event("round_start", 1), event("round_end", 1, "completed")});
+  EXPECT_EQ(finished.size(), 1u);
+  EXPECT_EQ(last_started({list, event("round_start", 2), event("round_start", 1)}).at("c"), 2);
 }
 
 TEST(LocalLauncher, RendersOneAgentPerHost) {

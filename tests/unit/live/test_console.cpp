@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "live/console.h"
+#include "live/rank_console.h"
 #include "live/run_watch.h"
 #include "run_folder.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "live/series.h"
+#include "live/thinned_series.h"
 
 namespace assay::live {
 namespace {

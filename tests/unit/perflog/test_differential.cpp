@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "collect.h"
+#include "collect_events.h"
 #include "core/json.h"
 #include "perflog/line_scanner.h"
 

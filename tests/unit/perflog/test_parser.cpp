@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "collect.h"
+#include "collect_events.h"
 #include "core/error.h"
 #include "temporary_folder.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "collect.h"
+#include "collect_events.h"
 #include "perflog/parser.h"
 #include "perflog/progress.h"
 

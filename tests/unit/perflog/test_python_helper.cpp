@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "collect.h"
+#include "collect_events.h"
 #include "core/subprocess.h"
 #include "core/time.h"
 #include "needs.h"

@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "collect.h"
+#include "collect_events.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "core/time.h"

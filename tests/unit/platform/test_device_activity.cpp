@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "platform/device_activity.h"
-#include "platform_test.h"
+#include "platform_fixture.h"
 
 namespace assay::platform {
 namespace {

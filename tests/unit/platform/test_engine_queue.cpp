@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "platform_test.h"
+#include "platform_fixture.h"
 
 namespace assay::platform {
 namespace {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "core/time.h"
-#include "platform_test.h"
+#include "platform_fixture.h"
 
 namespace assay::platform {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "core/files.h"
 #include "core/time.h"
-#include "platform_test.h"
+#include "platform_fixture.h"
 
 namespace assay::platform {
 namespace {

@@ -4,7 +4,7 @@
 #include "core/files.h"
 #include "core/sha256.h"
 #include "error_of.h"
-#include "push/run_files.h"
+#include "push/sent_files.h"
 #include "temporary_folder.h"
 
 namespace assay::push {

@@ -77,6 +77,30 @@ TEST(ContainerCommand, PathsWithColonsCommasAndQuotesAreMountedOrRefused) {
               HasSubstr("cannot mount a path with a colon"));
 }
 
+// Beside the image's own programs, where its PATH looks before it comes to theirs.
+TEST(ContainerCommand, ThatMayReachOtherNodesHasAnSsh) {
+  ContainerPlace place{"c", "/runs/n1", "/opt/assay", "", ""};
+  place.ssh_folder = "/tmp/assay-ssh-1-0";
+  plan::Container container = container_of("podman");
+  container.mounts = {};
+  const auto mounts = [&] { return run_in_container(container, {}, place, {"x"}, {}); };
+  EXPECT_THAT(mounts(), Contains("type=bind,source=/opt/assay/assay-agent,"
+                                 "target=/usr/local/bin/ssh,readonly"));
+  EXPECT_THAT(mounts(),
+              Contains("type=bind,source=/tmp/assay-ssh-1-0,target=/tmp/assay-ssh-1-0,readonly"));
+  EXPECT_THAT(mounts(), ::testing::Not(Contains("--interactive")));
+  place.interactive = true;
+  EXPECT_THAT(mounts(), Contains("--interactive"));
+  // The node's folder would get a file, or is read only.
+  for (const char* mount : {"/usr:/usr:ro", "/tools:/usr/local/bin", "/x:/usr/local/bin/ssh"}) {
+    container.mounts = {mount};
+    EXPECT_THAT(mounts(), ::testing::Not(Contains(HasSubstr("target=/usr/local/bin/ssh"))))
+        << mount;
+  }
+  container.mounts = {"/usr/share:/usr/share:ro", "/usr/local/bin2:/usr/local/bin2"};
+  EXPECT_THAT(mounts(), Contains(HasSubstr("target=/usr/local/bin/ssh")));
+}
+
 TEST(ContainerCommand, NothingIsMountedTwice) {
   plan::Container container = container_of("podman");
   container.mounts = {"/elsewhere:/data:ro"};

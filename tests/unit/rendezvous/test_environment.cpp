@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/place_variables.h"
 #include "error_of.h"
 #include "rendezvous/environment.h"
 #include "rendezvous/rank_table.h"
@@ -182,6 +183,18 @@ TEST(DlwsEnvironment, HasTheAddressesAndPortsOfTheHostsThemselves) {
   EXPECT_EQ(placement.files.at("hostfile"), "10.9.9.1 slots=8\nn2 slots=8\n");
 }
 
+// One process that drives four devices, which are not the node's first.
+TEST(DlwsEnvironment, CountsTheDevicesOfAJobAndNotItsProcesses) {
+  Cluster cluster({"dlws"});
+  cluster.plan_case.procs = 1;
+  cluster.plan_case.env = {{"ASSAY_DEVICES", "4,5,6,7"}};
+  const Environment env = cluster.rank(1);
+  EXPECT_EQ(env.at("VISIBLE_IDS"), "4,5,6,7");
+  EXPECT_EQ(env.at("DLWS_NUM_GPU_PER_WORKER"), "4");
+  cluster.plan_case.env = {{"ASSAY_DEVICES", ""}};
+  EXPECT_EQ(cluster.rank(1).at("VISIBLE_IDS"), "0");
+}
+
 TEST(DlwsEnvironment, OfOneNodeIsThatOfAMaster) {
   Cluster cluster({"dlws"});
   cluster.plan_case.nodes = 1;
@@ -194,6 +207,16 @@ TEST(Environments, ComeTogetherWhenACaseAsksForSeveral) {
   const Environment env = Cluster({"torchrun", "mpi", "horovod", "hccl", "dlws"}).rank(9);
   for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "HOROVOD_RANK", "RANK_ID"})
     EXPECT_EQ(env.at(name), "9") << name;
+}
+
+// What is submitted with another value is refused by that list.
+TEST(Environments, HaveNoVariableThatTheListOfThoseDoesNotKnow) {
+  Cluster cluster(plan::rendezvous_names());
+  for (const char* form : {"", "cloud"}) {
+    cluster.plan.cluster.rank_table = form;
+    for (const auto& [name, value] : cluster.rank(9))
+      EXPECT_NE(is_place_variable(name), is_default_variable(name)) << name;
+  }
 }
 
 TEST(Environments, OfAPerNodeCommandHaveNoRanks) {

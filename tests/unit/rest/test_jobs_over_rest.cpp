@@ -56,6 +56,39 @@ TEST_F(JobsOverRest, ProblemsNameTheirFields) {
   EXPECT_EQ(parse_json(response.body, "")["error"]["problems"][0]["path"], "nodez");
 }
 
+TEST_F(JobsOverRest, WhatIsSaidForPeopleComesInTheirLanguageAndDataAsItIs) {
+  Json body = submission("started");  // a message, too
+  body["nodes"] = 0;
+  const auto problem = [&](const std::string& language) {
+    const auto response = ask({.method = "POST",
+                               .path = "/api/v1/jobs",
+                               .as = "ann",
+                               .body = body,
+                               .headers = {{"x-assay-language", language}}});
+    return parse_json(response.body, "")["error"]["problems"][0];
+  };
+  EXPECT_EQ(problem("en")["message"], "expected a number from 1 to 100000, not 0");
+  EXPECT_EQ(problem("")["message"], problem("en")["message"]);
+  EXPECT_NE(problem("zh")["message"], problem("en")["message"]);
+  EXPECT_EQ(problem("zh")["path"], "nodes");
+  body["nodes"] = 1;
+  const int id = submit(body)["jobs"][0]["id"];
+  const Json job = json({.path = fmt::format("/api/v1/jobs/{}", id),
+                         .as = "ann",
+                         .headers = {{"x-assay-language", "zh"}}});
+  EXPECT_EQ(job["name"], "started");
+  EXPECT_EQ(job["state"], json({.path = fmt::format("/api/v1/jobs/{}", id), .as = "ann"})["state"]);
+}
+
+// It would have no quota, and nobody could read its jobs.
+TEST_F(JobsOverRest, ATeamThatThereIsNotIsRefusedAlsoForAnAdministrator) {
+  Json body = submission();
+  body["team"] = "nope";
+  const auto response = ask({.method = "POST", .path = "/api/v1/jobs", .as = "root", .body = body});
+  EXPECT_EQ(response.status, 422);
+  EXPECT_EQ(parse_json(response.body, "")["error"]["problems"][0]["path"], "team");
+}
+
 TEST_F(JobsOverRest, APreviewSubmitsNothing) {
   const Json seen =
       json({.method = "POST", .path = "/api/v1/jobs/preview", .as = "ann", .body = submission()});

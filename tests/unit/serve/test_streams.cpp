@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <string>
@@ -147,7 +148,9 @@ TEST_F(StreamsTest, WhoReadsTooSlowlyIsToldAndLetGo) {
   EXPECT_FALSE(taken) << "what waits is bounded";
   EXPECT_EQ(stream(0)->room(), 0U);
   const std::string rest = read_all(fd.get());
-  EXPECT_THAT(rest.substr(rest.size() - 100), HasSubstr("too slow\n"));
+  // On a busy machine nothing else may have been sent.
+  EXPECT_THAT(rest.substr(rest.size() - std::min<std::size_t>(rest.size(), 100)),
+              HasSubstr("too slow\n"));
 }
 
 TEST_F(StreamsTest, DoNotTakeThePlacesOfRequests) {

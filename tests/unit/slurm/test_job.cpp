@@ -15,7 +15,8 @@ TEST(SlurmJob, ALineOfSqueueIsAJob) {
       "ann\x1fgpu\x1f"
       "2\x1fn[1-2]\x1f"
       "1763380000\x1f"
-      "1763380060\x1f/data/jobs/7/attempt-1/work\x1f"
+      "1763380060\x1f"
+      "1763383660\x1f/data/jobs/7/attempt-1/work\x1f"
       "assay-7\n");
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].id, "17");
@@ -26,6 +27,7 @@ TEST(SlurmJob, ALineOfSqueueIsAJob) {
   EXPECT_EQ(jobs[0].node_list, "n[1-2]");
   EXPECT_EQ(jobs[0].submit_s, 1763380000);
   EXPECT_EQ(jobs[0].start_s, 1763380060);
+  EXPECT_EQ(jobs[0].end_s, 1763383660);
   EXPECT_EQ(jobs[0].work_folder, "/data/jobs/7/attempt-1/work");
   EXPECT_EQ(jobs[0].name, "assay-7");
 }
@@ -33,7 +35,7 @@ TEST(SlurmJob, ALineOfSqueueIsAJob) {
 TEST(SlurmJob, WhatIsNoJobIsLeftOut) {
   EXPECT_THAT(parse_jobs(""), IsEmpty());
   EXPECT_THAT(parse_jobs("nonsense\n\n17\x1fRUNNING\n"), IsEmpty());
-  EXPECT_THAT(parse_jobs("17|RUNNING|None|ann|gpu|2|n1|1|2|/|x\n"), IsEmpty());
+  EXPECT_THAT(parse_jobs("17|RUNNING|None|ann|gpu|2|n1|1|2|3|/|x\n"), IsEmpty());
 }
 
 TEST(SlurmJob, TimesThatSlurmDoesNotKnowAreNone) {
@@ -41,10 +43,29 @@ TEST(SlurmJob, TimesThatSlurmDoesNotKnowAreNone) {
       "17\x1fPENDING\x1fPriority\x1f"
       "ann\x1fgpu\x1f"
       "1\x1f\x1f"
-      "1763380000\x1fN/A\x1f/\x1fx\n");
+      "1763380000\x1fN/A\x1fN/A\x1f/\x1fx\n");
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].start_s, 0);
   EXPECT_EQ(jobs[0].node_list, "");
+}
+
+TEST(SlurmJob, IsReadFromSlurmsAccounting) {
+  const auto job = parse_accounting("17|TIMEOUT|n[1-2]|1763380060|1763383660\n");
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->id, "17");
+  EXPECT_EQ(job->state, "TIMEOUT");
+  EXPECT_EQ(job->node_list, "n[1-2]");
+  EXPECT_EQ(job->start_s, 1763380060);
+  EXPECT_EQ(job->end_s, 1763383660);
+  const auto requeued = parse_accounting(
+      "17|NODE_FAIL|n1|1763380060|1763380070\n17|CANCELLED by 0|None "
+      "assigned|Unknown|1763390000\n");
+  ASSERT_TRUE(requeued);
+  EXPECT_EQ(requeued->state, "CANCELLED by 0");
+  EXPECT_EQ(requeued->node_list, "");
+  EXPECT_EQ(requeued->start_s, 0);
+  for (const char* nothing : {"", "\n", "17|RUNNING\n", "|||| \n"})
+    EXPECT_FALSE(parse_accounting(nothing)) << nothing;
 }
 
 TEST(SlurmJob, OnlyWhatSlurmSaysToHaveEndedHas) {

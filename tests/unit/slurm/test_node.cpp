@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/text.h"
-#include "slurm/node.h"
+#include "slurm/slurm_node.h"
 
 namespace assay::slurm {
 namespace {

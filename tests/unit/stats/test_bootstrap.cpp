@@ -125,7 +125,7 @@ TEST(MeanErrors, OfEqualStepsAreNone) {
 }
 
 TEST(MeanErrors, OfWhatCannotBeResampledAreMissing) {
-  EXPECT_TRUE(mean_errors(Values(kFewestResampled - 1, 1.0), 99, 1).empty());
+  EXPECT_TRUE(mean_errors(Values(kMinResampled - 1, 1.0), 99, 1).empty());
   Values values(20, 1.0);
   for (const double odd : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
                            std::numeric_limits<double>::infinity()}) {

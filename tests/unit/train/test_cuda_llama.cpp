@@ -7,6 +7,7 @@
 #include "needs.h"
 #include "train/models/cuda_llama.h"
 #include "train/models/llama.h"
+#include "train/optim/gradients.h"
 #include "train/optim/optimizer.h"
 
 namespace assay::train {
@@ -237,6 +238,36 @@ TEST_P(CudaLlama, AModelGivesTheLossAndGradientsThatItHasOnTheCpu) {
 INSTANTIATE_TEST_SUITE_P(Types, CudaLlama,
                          ::testing::Values(torch::kFloat, torch::kBFloat16, torch::kHalf),
                          [](const auto& one) { return std::string(torch::toString(one.param)); });
+
+TEST(CudaLlamaUpdate, GradientsInBf16GiveTheSameStepAsInFloat) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << needs::gpu();
+  for (const bool small_state : {false, true}) {
+    std::vector<torch::Tensor> results;
+    for (const bool rounds : {false, true}) {
+      torch::manual_seed(3);
+      torch::nn::Linear model(torch::nn::LinearOptions(37, 41));
+      model->to(torch::kCUDA);
+      FlatParameters parameters(*model, false);
+      parameters.expect_overwritten("weight");
+      if (rounds) parameters.round_gradients(torch::kBFloat16);
+      parameters.keep_rounded(torch::kBFloat16);
+      OptimizerOptions options;
+      options.method = "adamw";
+      options.small_state = small_state;
+      Optimizer optimizer(parameters, options);
+      for (int step = 0; step < 3; ++step) {
+        torch::manual_seed(10 + step);
+        for (const FlatParameters::Entry& entry : parameters.entries())
+          parameters.gradient(entry).copy_(
+              torch::randn({entry.size}).to(torch::kBFloat16).to(torch::kFloat));
+        optimizer.step(0.1, clip_factor(gradient_norm(parameters), 1, 1));
+      }
+      EXPECT_TRUE(torch::equal(parameters.rounded(), parameters.values().to(torch::kBFloat16)));
+      results.push_back(parameters.values().clone());
+    }
+    EXPECT_LT((results[0] - results[1]).abs().max().item<double>(), 1e-5);
+  }
+}
 
 TEST(CudaLlamaUpdate, RoundedParametersFollowTheirValues) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << needs::gpu();

@@ -66,6 +66,37 @@ TEST(FlatParametersTest, ZeroesAllGradientsButThoseThatAreOverwritten) {
   EXPECT_ANY_THROW(flat.expect_overwritten("2.weight"));
 }
 
+// 1.weight and 0.weight come first; what is not overwritten stays in float.
+TEST(FlatParametersTest, RoundsTheGradientsThatAreOverwrittenAtItsBeginning) {
+  torch::nn::Sequential layers(torch::nn::Linear(5, 7), torch::nn::Linear(7, 3));
+  FlatParameters flat(*layers, false);
+  flat.expect_overwritten("1.weight");
+  flat.round_gradients(torch::kBFloat16);
+  flat.check_views();
+  for (const auto& item : layers->named_parameters())
+    EXPECT_EQ(item.value().grad().scalar_type(),
+              item.key() == "1.weight" ? torch::kBFloat16 : torch::kFloat)
+        << item.key();
+  ASSERT_EQ(flat.gradient_ranges().size(), 2U);
+  EXPECT_EQ(flat.gradient_ranges()[1].begin, flat.entries()[1].offset);
+  EXPECT_ANY_THROW(static_cast<void>(flat.gradients()));
+
+  for (const FlatParameters::Entry& entry : flat.entries()) flat.gradient(entry).fill_(2);
+  EXPECT_DOUBLE_EQ(gradient_norm(flat).item<double>(),
+                   std::sqrt(4.0F * static_cast<float>(flat.count())));
+  flat.zero_gradients();
+  EXPECT_FLOAT_EQ(gradient_norm(flat).item<float>(), std::sqrt(4.0F * 3 * 7));
+}
+
+TEST(FlatParametersTest, LeavesGradientsAloneThatAreAddedTo) {
+  torch::nn::Sequential layers(torch::nn::Linear(5, 7), torch::nn::Linear(7, 3));
+  FlatParameters flat(*layers, false);
+  flat.expect_overwritten("1.weight", /*then_added_to=*/true);
+  flat.expect_overwritten("0.weight");  // comes after it
+  flat.round_gradients(torch::kBFloat16);
+  EXPECT_EQ(flat.gradients().scalar_type(), torch::kFloat);
+}
+
 TEST(ClipTest, LimitsTheNormAndUnscales) {
   const torch::Tensor norm = torch::scalar_tensor(8.0, torch::kDouble);
   EXPECT_DOUBLE_EQ(clip_factor(norm, 2, 1).item<double>(), 0.25);

@@ -12,9 +12,7 @@
 #include "automl/morphism.h"
 #include "automl/start_models.h"
 #include "automl/trained_graph.h"
-#include "core/files.h"
 #include "error_of.h"
-#include "temporary_folder.h"
 #include "train/models/graph_model.h"
 #include "train/models/graph_weights.h"
 #include "unit/automl/reference.h"
@@ -310,14 +308,12 @@ class WeightsFile : public ::testing::Test {
   WeightsFile() : model_(automl::trained_graph(graph_, 5, 0.2)) { randomise(*model_); }
   const Graph graph_ = automl::basic_resnet({8, 8, 3, false}, 2, 1, 4, 5);
   GraphModel model_;
-  assay::testing::TemporaryFolder folder_;
 };
 
 TEST_F(WeightsFile, GivesBackWhatWasSaved) {
-  const auto path = folder_.path() / "7.pt";
-  save_weights(path, graph_, weights_of(*model_));
+  const std::string bytes = encode_weights(graph_, weights_of(*model_));
   GraphModel other(model_->graph());
-  load_weights(*other, read_weights(path, graph_), "");
+  load_weights(*other, decode_weights(bytes, graph_, "7.pt"), "");
   const torch::Tensor x = input_for(graph_, 2);
   EXPECT_TRUE(torch::equal(evaluated(model_, x), evaluated(other, x)));
 }
@@ -346,10 +342,9 @@ TEST_F(WeightsFile, IsRefusedForAnotherGraph) {
 }
 
 TEST_F(WeightsFile, IsRefusedWhenItIsSomethingElse) {
-  const auto path = folder_.path() / "7.pt";
-  write_file_atomic(path, "PK\x03\x04 something else\n");
-  EXPECT_THAT(error_of([&] { return read_weights(path, graph_); }),
-              HasSubstr("not of this version"));
+  EXPECT_THAT(
+      error_of([&] { return decode_weights("PK\x03\x04 something else\n", graph_, "7.pt"); }),
+      HasSubstr("not of this version"));
 }
 
 }  // namespace

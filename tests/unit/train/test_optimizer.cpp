@@ -28,6 +28,16 @@ struct Problem {
   }
 };
 
+// The same gradients for both, as bf16 has them.
+void set_rounded_gradients(Problem& rounded, Problem& floats, int step) {
+  floats.set_gradients(step);
+  for (const FlatParameters::Entry& entry : floats.flat.entries()) {
+    torch::Tensor gradient = floats.flat.gradient(entry);
+    gradient.copy_(gradient.to(torch::kBFloat16));
+    rounded.flat.gradient(entry).copy_(gradient);
+  }
+}
+
 OptimizerOptions method(const std::string& name) {
   OptimizerOptions options;
   options.method = name;
@@ -239,6 +249,31 @@ TEST(SmallStateTest, IsOfAdamWAlone) {
   OptimizerOptions small = method("sgd");
   small.small_state = true;
   EXPECT_THROW(Optimizer(problem.flat, small), Error);
+}
+
+TEST(RoundedGradients, GiveTheSameStepAsInFloat) {
+  for (const torch::Tensor& factor : {torch::Tensor(), torch::scalar_tensor(0.25)}) {
+    Problem rounded;
+    rounded.flat.expect_overwritten("weight");
+    rounded.flat.round_gradients(torch::kBFloat16);
+    Problem floats;
+    Optimizer a(rounded.flat, method("adamw"));
+    Optimizer b(floats.flat, method("adamw"));
+    for (int step = 0; step < 3; ++step) {
+      set_rounded_gradients(rounded, floats, step);
+      a.step(0.05, factor);
+      b.step(0.05, factor);
+    }
+    EXPECT_LT((rounded.flat.values() - floats.flat.values()).abs().max().item<double>(), 1e-5);
+  }
+}
+
+TEST(RoundedGradients, AreRefusedByMethodsThatNeedOneBuffer) {
+  Problem problem;
+  problem.flat.expect_overwritten("weight");
+  problem.flat.round_gradients(torch::kBFloat16);
+  Optimizer optimizer(problem.flat, method("lamb"));
+  EXPECT_THROW(optimizer.step(0.05), Error);
 }
 
 }  // namespace

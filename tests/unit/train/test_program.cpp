@@ -371,6 +371,7 @@ TEST_F(ProgramTest, WhatFp8AndMomentsInBf16AreNotForIsRefused) {
   refused("bert-tiny", "precision: fp8\n", "bert-tiny does not train in fp8");
   refused("llama-tiny", "deterministic: true\nproduct_trials: true\n", "product_trials");
   refused("llama-tiny", "optimizer: sgd\noptimizer_state: bf16\n", "only adamw");
+  refused("llama-tiny", "device: cpu\ngradients: bf16\n", "gradients cannot be kept in bf16");
 }
 
 TEST_F(ProgramTest, ATrainingGoesOnWithAnotherNumberOfRanks) {

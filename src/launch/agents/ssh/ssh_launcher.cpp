@@ -28,11 +28,6 @@ SshLauncher::SshLauncher(const plan::Cluster& cluster, const plan::SshOptions& o
   bundle_.sha256 = "<hash>";
 }
 
-SshLauncher::~SshLauncher() {
-  std::error_code ignored;
-  if (!sockets_.empty()) fs::remove_all(sockets_, ignored);
-}
-
 void SshLauncher::do_prepare(const plan::Plan& plan) {
   if (!find_program("ssh"))
     throw Error(ErrorKind::environment, "ssh is not installed", {},
@@ -47,12 +42,8 @@ void SshLauncher::do_prepare(const plan::Plan& plan) {
     bundle_ = make_bundle(bindir_, {"assay-agent"});
   }
   // Socket paths are limited to 108 bytes: a short folder that only this user can enter.
-  std::string pattern = "/tmp/assay-ssh-XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr)
-    throw system_error(ErrorKind::environment, "cannot make a folder for connections", pattern,
-                       errno);
-  sockets_ = pattern;
-  control_path_ = (sockets_ / "%C").string();
+  sockets_.emplace("/tmp", "assay-ssh");
+  control_path_ = (sockets_->path() / "%C").string();
 }
 
 // It costs a port on the hosts, so by itself only where ranks of several hosts open some anyway,

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+
+#include "core/scratch_folder.h"
 #include "launch/agents/bundle.h"
 #include "launch/agents/launcher.h"
 #include "launch/agents/ssh/ssh_command.h"
@@ -14,7 +17,6 @@ class SshLauncher : public Launcher {
  public:
   SshLauncher(const plan::Cluster& cluster, const plan::SshOptions& options,
               std::filesystem::path bindir);
-  ~SshLauncher() override;
 
  private:
   void do_prepare(const plan::Plan& plan) override;
@@ -43,8 +45,8 @@ class SshLauncher : public Launcher {
   std::filesystem::path bindir_;
   Bundle bundle_;    // of prepare(): what an agent needs to start
   Bundle programs_;  // of prepare(): the same with what follows; no hash: nothing does
-  std::filesystem::path sockets_;  // the shared connections'; made by prepare()
-  std::string control_path_;       // in it
+  std::optional<ScratchFolder> sockets_;  // the shared connections'; made by prepare()
+  std::string control_path_;              // in it
 };
 
 }  // namespace assay::launch

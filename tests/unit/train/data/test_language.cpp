@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "error_of.h"
-#include "train/data/language.h"
+#include "train/data/markov_language.h"
 #include "train/data/token_set.h"
 
 namespace assay::train::data {

@@ -40,24 +40,11 @@ TEST(BpeTest, AWholeWordIsTakenWithoutMergesWhenItSaysSo) {
   EXPECT_THAT(tokens_of(bpe, "abcd"), ElementsAre("ab", "c", "d"));
 }
 
-TEST(BpeTest, SpecialTokensAreTextUnlessAskedFor) {
+TEST(BpeTest, SpecialTokensAreTextLikeAnyOther) {
   const Bpe bpe(small_parts({}), "test");
   EXPECT_EQ(ids_of(bpe, "<|end_of_text|>").size(), 15U);
-  std::vector<std::int32_t> ids;
-  BpeEncoder(bpe).encode_special("a<|end_of_text|>b<|", ids);
-  EXPECT_THAT(ids, ElementsAre('a', 256, 'b', '<', '|'));
   EXPECT_EQ(bpe.end_of_text(), 256);
-  EXPECT_EQ(bpe.decode(ids), "a<|end_of_text|>b<|");
-}
-
-TEST(BpeTest, TheLongestSpecialTokenWins) {
-  BpeParts parts = small_parts({});
-  parts.tokens.emplace_back("<|end_of_text|>2");
-  parts.special.push_back({"<|end_of_text|>2", 257});
-  const Bpe bpe(parts, "test");
-  std::vector<std::int32_t> ids;
-  BpeEncoder(bpe).encode_special("<|end_of_text|>2", ids);
-  EXPECT_THAT(ids, ElementsAre(257));
+  EXPECT_EQ(bpe.decode(std::vector<std::int32_t>{'a', 256, 'b'}), "a<|end_of_text|>b");
 }
 
 // Merges that make every prefix of words of a random text, applied to random bytes.

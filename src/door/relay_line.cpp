@@ -1,0 +1,125 @@
+#include "door/relay_line.h"
+
+#include <algorithm>
+
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace assay::door {
+
+namespace {
+
+constexpr Nanoseconds kWriteLimit = std::chrono::minutes(2);  // for who does not read
+constexpr Nanoseconds kAskEvery = std::chrono::seconds(30);
+constexpr std::chrono::seconds kLookEvery{5};
+
+/// A peer that vanishes without a word is noticed within two minutes.
+void watch_for_silence(int fd) {
+  const auto set = [&](int level, int name, int value) {
+    ::setsockopt(fd, level, name, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 60);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 15);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 4);
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+}  // namespace
+
+Line::Line(asio::io_context& loop, UniqueFd of_peer, Passage with, Relays::Terms under)
+    : peer(loop, of_peer.release()),
+      inside(loop, with.stream.release()),
+      timer(loop),
+      agent(std::move(with.agent)),
+      terms(std::move(under)) {
+  watch_for_silence(peer.native_handle());
+}
+
+void Line::cut() {
+  asio::error_code ignored;
+  timer.cancel();
+  peer.close(ignored);
+  inside.close(ignored);
+  agent.reset();
+}
+
+Task<bool> write_to(Held line, Descriptor& to, std::string_view bytes) {
+  asio::error_code ec;
+  const bool to_peer = &to == &line->peer;
+  if (to_peer) line->writing_since_ns = mono_now_ns();
+  auto token = asio::redirect_error(asio::use_awaitable, ec);
+  co_await asio::async_write(to, asio::buffer(bytes.data(), bytes.size()), token);
+  if (to_peer) line->writing_since_ns = 0;
+  co_return !ec;
+}
+
+Task<std::size_t> read_from(Descriptor& from, std::vector<char>& buffer) {
+  asio::error_code ec;
+  auto token = asio::redirect_error(asio::use_awaitable, ec);
+  const std::size_t n = co_await from.async_read_some(asio::buffer(buffer), token);
+  // Who sends much gets room for it.
+  if (n == buffer.size() && n < kLargePiece) {
+    std::vector<char> larger(kLargePiece);
+    std::copy_n(buffer.begin(), n, larger.begin());
+    buffer = std::move(larger);
+  }
+  co_return ec ? 0 : n;
+}
+
+Task<> look_after(Held line) {
+  while (line->peer.is_open()) {
+    asio::error_code stopped;
+    line->timer.expires_after(kLookEvery);
+    auto token = asio::redirect_error(asio::use_awaitable, stopped);
+    co_await line->timer.async_wait(token);
+    if (!line->peer.is_open()) co_return;
+    const std::int64_t now_ns = mono_now_ns();
+    if (line->head_by_ns != 0 && now_ns > line->head_by_ns) {
+      line->head_by_ns = 0;
+      line->too_late = true;
+      asio::error_code ignored;
+      line->inside.close(ignored);
+      continue;
+    }
+    const bool stuck =
+        line->writing_since_ns != 0 && now_ns - line->writing_since_ns > kWriteLimit.count();
+    const bool ask = now_ns - line->asked_ns > kAskEvery.count();
+    if (ask) line->asked_ns = now_ns;
+    if (stuck || (ask && line->terms.allowed && !line->terms.allowed())) line->cut();
+  }
+}
+
+Task<> carry_in(Held line) {
+  std::vector<char> buffer(kSmallPiece);
+  while (true) {
+    const std::size_t n = co_await read_from(line->peer, buffer);
+    if (n == 0) break;
+    const bool written = co_await write_to(line, line->inside, {buffer.data(), n});
+    if (!written) break;
+  }
+  if (line->inside.is_open()) ::shutdown(line->inside.native_handle(), SHUT_WR);
+}
+
+Task<> carry_out(Held line) {
+  std::vector<char> buffer(kSmallPiece);
+  while (true) {
+    const std::size_t n = co_await read_from(line->inside, buffer);
+    if (n == 0) break;
+    const bool written = co_await write_to(line, line->peer, {buffer.data(), n});
+    if (!written) break;
+  }
+  line->cut();
+}
+
+void begin(asio::io_context& loop, Task<> task) {
+  asio::co_spawn(loop, std::move(task), asio::detached);
+}
+
+}  // namespace assay::door

@@ -1,0 +1,44 @@
+#include "engine/sweep_execution.h"
+
+#include <poll.h>
+
+#include "core/files.h"
+#include "core/process_tree.h"
+#include "core/subprocess.h"
+
+namespace assay::engine {
+
+namespace {
+
+constexpr Nanoseconds kSweepLimit = std::chrono::minutes(2);
+constexpr int kSweeps = 100;
+
+/// Whether somebody is left who ends the execution's ranks by himself.
+bool an_agent_lives(const std::string& mark) {
+  for (const pid_t pid : processes_with(kExecutionVariable, mark))
+    if (read_file_or_empty("/proc/" + std::to_string(pid) + "/comm").starts_with("assay"))
+      return true;
+  return false;
+}
+
+}  // namespace
+
+bool sweep_execution(const ExecutionFolder& folder, const std::filesystem::path& bindir,
+                     Nanoseconds patience, const std::stop_token& stop) {
+  const std::string mark = folder.path().string();
+  const std::int64_t deadline = mono_now_ns() + patience.count();
+  while (an_agent_lives(mark) && mono_now_ns() < deadline) {
+    if (stop.stop_requested()) return false;
+    ::poll(nullptr, 0, 50);
+  }
+  (void)sweep_processes(kExecutionVariable, mark, kSweeps);
+  // A controller that ended by itself has done so itself.
+  if (!folder.end() && !folder.run().empty()) {
+    CommandOptions options;
+    options.timeout = kSweepLimit;
+    (void)run_command({(bindir / "assay").string(), "job-controller", mark, "--sweep"}, options);
+  }
+  return !stop.stop_requested() && processes_with(kExecutionVariable, mark).empty();
+}
+
+}  // namespace assay::engine

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "judge/evidence.h"
+
+namespace assay::judge {
+
+/// The journal's records about the rounds of a run; a later round_start of the same round replaces
+/// everything that came before it.
+class RoundJournal {
+ public:
+  explicit RoundJournal(const std::vector<Json>& events);
+  /// Whether any round was started.
+  [[nodiscard]] bool begun() const noexcept { return !rounds_.empty(); }
+  /// The number of the last round of the case that was started; 0: none was.
+  [[nodiscard]] int last_round(const std::string& case_name) const;
+  /// The journal's part of the evidence: status, ranks, nodes, gaps; no logs and no telemetry.
+  [[nodiscard]] RoundEvidence round(const std::string& case_name, int round) const;
+
+ private:
+  std::map<std::pair<std::string, int>, RoundEvidence> rounds_;
+};
+
+}  // namespace assay::judge

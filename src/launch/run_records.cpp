@@ -1,0 +1,128 @@
+#include "launch/run_records.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/host.h"
+#include "core/json_access.h"
+#include "core/regular_file.h"
+#include "core/version.h"
+#include "launch/round_listing.h"
+#include "launch/seal_run.h"
+
+namespace assay::launch {
+
+namespace {
+
+int round_number(const Json& event) {
+  const std::int64_t number = integer_at(event, "round", 0);
+  return number > 0 && number <= std::numeric_limits<int>::max() ? static_cast<int>(number) : 0;
+}
+
+/// First the journal has what is in the file, then the file has it: what nobody recorded is never
+/// there.
+void write_listed(const store::RunDir& run, store::Journal& journal, std::string_view name,
+                  const std::string& content) {
+  evidence::FileHash hash;
+  hash.append(content);
+  Json files = Json::array();
+  files.push_back(fields_to_json(hash.record(std::string(name))));
+  journal.append("run_files", {{"files", std::move(files)}});
+  write_file_atomic(run.path() / name, content, /*sync=*/false);
+}
+
+}  // namespace
+
+Json run_start(const store::RunDir& run) {
+  Json files = Json::array();
+  for (const std::string_view name : {layout::kPlan, layout::kSystem})
+    if (const auto file = evidence::measure_file(run.path() / name, std::string(name)))
+      files.push_back(fields_to_json(*file));
+  Json start{{"run", run.plan().run_id},
+             {"host", host_name()},
+             {"pid", ::getpid()},
+             {"assay", version_string()},
+             {"evidence", evidence::kVersion},
+             {"files", std::move(files)}};
+  if (const char* job = std::getenv("SLURM_JOB_ID")) start["job"] = job;
+  return start;
+}
+
+void write_system(const store::RunDir& run, store::Journal& journal, Json nodes,
+                  const Json& declared) {
+  const BuildInfo& build = build_info();
+  Json system{{"assay",
+               {{"version", build.version},
+                {"revision", build.revision},
+                {"dirty", build.dirty},
+                {"compiler", build.compiler},
+                {"build_type", build.build_type}}},
+              {"launcher", run.plan().cluster.launcher()},
+              {"nodes", std::move(nodes)}};
+  if (!declared.is_null()) system["declared"] = declared;
+  write_listed(run, journal, layout::kSystem, dump_pretty(system));
+}
+
+void add_states_after(const store::RunDir& run, store::Journal& journal, const Json& states) {
+  if (states.empty()) return;
+  Json system = parse_json_or_null(read_regular_file_or_empty(run.system_file()));
+  if (!system.is_object() || !system.contains("nodes") || !system["nodes"].is_array()) return;
+  for (Json& node : system["nodes"])
+    for (const Json& state : states)
+      if (node.is_object() && member_at(node, "node") == state["node"])
+        node["device_state_after"] = state["state"];
+  write_listed(run, journal, layout::kSystem, dump_pretty(system));
+}
+
+void note_unproven(store::Journal& journal, const std::vector<std::string>& reasons) {
+  if (!reasons.empty()) journal.append("run_unproven", {{"reasons", reasons}});
+}
+
+std::map<std::string, int> last_started(const std::vector<Json>& journal) {
+  std::map<std::string, int> started;
+  for (const Json& event : journal)
+    if (event["event"] == "round_start") {
+      int& last = started[text_at(event, "case")];
+      last = std::max(last, round_number(event));
+    }
+  return started;
+}
+
+RoundStatuses finished_rounds(const std::vector<Json>& journal) {
+  RoundStatuses finished;
+  for (const Json& event : journal) {
+    const std::pair key(text_at(event, "case"), round_number(event));
+    if (event["event"] == "round_start" || event["event"] == "round_reopened") finished.erase(key);
+    if (event["event"] != "round_end") continue;
+    const auto status = parse_enum<RoundStatus>(text_at(event, "status"));
+    if (status && is_result(*status)) finished[key] = *status;
+  }
+  return finished;
+}
+
+int reopen_failed_rounds(const store::RunDir& run, const std::vector<std::string>& unproven) {
+  const store::RunLock lock(run.path());
+  std::optional<store::Journal> journal;
+  int reopened = 0;
+  for (const auto& [round, status] : finished_rounds(store::Journal::read(run.journal_file()))) {
+    // What is run again brings its hooks with it.
+    if (status == RoundStatus::completed || run.plan().find_case(round.first) == nullptr) continue;
+    if (!journal) {
+      break_seal(run);
+      journal.emplace(run.journal_file());
+      note_unproven(*journal, unproven);
+    }
+    journal->append("round_reopened",
+                    {{"case", round.first}, {"round", round.second}, {"status", to_text(status)}});
+    ++reopened;
+  }
+  if (journal) journal->sync();
+  return reopened;
+}
+
+}  // namespace assay::launch

@@ -1,0 +1,53 @@
+#include "serve/http_status.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace assay::serve {
+
+std::string_view reason_of(int status) {
+  static constexpr std::array<std::pair<int, std::string_view>, 26> kReasons{
+      {{200, "OK"},
+       {201, "Created"},
+       {202, "Accepted"},
+       {302, "Found"},
+       {303, "See Other"},
+       {304, "Not Modified"},
+       {400, "Bad Request"},
+       {401, "Unauthorized"},
+       {403, "Forbidden"},
+       {404, "Not Found"},
+       {405, "Method Not Allowed"},
+       {409, "Conflict"},
+       {413, "Content Too Large"},
+       {414, "URI Too Long"},
+       {415, "Unsupported Media Type"},
+       {421, "Misdirected Request"},
+       {422, "Unprocessable Content"},
+       {429, "Too Many Requests"},
+       {431, "Request Header Fields Too Large"},
+       {500, "Internal Server Error"},
+       {502, "Bad Gateway"},
+       {503, "Service Unavailable"},
+       {504, "Gateway Timeout"},
+       {505, "HTTP Version Not Supported"},
+       {507, "Insufficient Storage"},
+       {508, "Loop Detected"}}};
+  const auto* const found =
+      std::ranges::find(kReasons, status, &std::pair<int, std::string_view>::first);
+  return found == kReasons.end() ? "Unknown" : found->second;
+}
+
+std::string raw_answer(const HeadFault& fault) {
+  const std::string body =
+      fmt::format(R"({{"error": {{"code": "{}", "message": "{}"}}}})", code_of(fault), fault.text);
+  return fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n"
+      "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{}",
+      fault.status, reason_of(fault.status), body.size(), body);
+}
+
+}  // namespace assay::serve
