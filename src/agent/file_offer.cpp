@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "core/parse_number.h"
+#include "core/secret_token.h"
 #include "core/text.h"
-#include "core/token.h"
 
 namespace assay::agent {
 

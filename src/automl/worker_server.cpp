@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/secret_token.h"
 #include "core/text.h"
-#include "core/token.h"
 
 namespace assay::automl {
 

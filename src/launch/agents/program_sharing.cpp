@@ -12,10 +12,10 @@
 
 #include "core/error.h"
 #include "core/overloaded.h"
+#include "core/secret_token.h"
 #include "core/sha256.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "core/token.h"
 #include "core/units.h"
 #include "launch/agents/fleet.h"
 #include "launch/run_on_thread.h"

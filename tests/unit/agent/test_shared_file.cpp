@@ -19,8 +19,8 @@
 #include "agent/file_fetch.h"
 #include "agent/file_offer.h"
 #include "core/files.h"
+#include "core/secret_token.h"
 #include "core/sha256.h"
-#include "core/token.h"
 #include "temporary_folder.h"
 
 namespace assay::agent {

@@ -1,4 +1,4 @@
-#include "core/token.h"
+#include "core/secret_token.h"
 
 #include <array>
 #include <cerrno>
