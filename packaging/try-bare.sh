@@ -2,20 +2,23 @@
 # Tries the packages as a new user would: on a bare system of a release, made with debootstrap. Installs
 # them, runs the suite that Assay chooses, removes and purges them, and fails unless nothing is left but
 # the results. Needs root, debootstrap and a mirror; leaves this machine as it is.
-# usage: packaging/try-bare.sh [--archive] [--mirror URL] [--keep FOLDER] RELEASE [PACKAGES]
+# usage: packaging/try-bare.sh [--archive] [--valid] [--mirror URL] [--keep FOLDER] RELEASE [PACKAGES]
 #   RELEASE         bookworm, trixie, noble, … or the folder of a system that debootstrap made
 #   PACKAGES        what packaging/build.sh made; default: build/packages
 #   --archive       unpack the archive below /opt instead of installing the packages
+#   --valid         fail unless the run is VALID, with a report within two minutes of the install; for a
+#                   machine that does nothing else
 #   --mirror URL    default: that of this machine's apt (for Ubuntu on Debian: the same host's /ubuntu)
 #   --keep FOLDER   copy the run's report there
 # exit: 0 all well, 2 usage, 3 the system could not be made, 5 something was wrong with the packages
 set -euo pipefail
 usage() { sed -n '/^# usage/,/^set/s/^# //p' "$0"; }
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-archive= mirror= keep=
+archive= valid= mirror= keep=
 while [[ "${1:-}" = -* ]]; do
   case "$1" in
     --archive) archive=yes ;;
+    --valid) valid=yes ;;
     --mirror) mirror=${2:?--mirror needs an address}; shift ;;
     --keep) keep=$(realpath -m "${2:?--keep needs a folder}"); shift ;;
     -h | --help) usage; exit 0 ;;
@@ -92,13 +95,19 @@ else
     failed "the packages cannot be installed"
   assay=assay
 fi
-echo "== installed after $SECONDS s; assay run"
+installed=$SECONDS
+echo "== installed after $installed s; assay run"
 code=0
 inside "$assay version && $assay run" || code=$?
 # 6: the run is INVALID, on a machine that does other things meanwhile.
 case $code in 0 | 6) ;; *) failed "assay run ended with $code" ;; esac
 [ -s "$root"/root/results/latest/report.html ] || failed "the run has no report"
-echo "== a report $SECONDS s after the beginning"
+took=$((SECONDS - installed))
+echo "== a report $took s after the install"
+if [ -n "$valid" ]; then
+  [ "$code" -eq 0 ] || failed "the run is not VALID"
+  [ "$took" -le 120 ] || failed "the report came later than two minutes after the install"
+fi
 if [ -n "$keep" ]; then mkdir -p "$keep" && cp "$root"/root/results/latest/report.* "$keep"; fi
 
 echo "== removing"

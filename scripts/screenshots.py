@@ -6,6 +6,7 @@ Every page is there in both languages, each on a desk and on a phone: NAME.png, 
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,6 @@ sys.path.insert(0, str(ROOT / 'tests/web'))
 from browser import Browser  # noqa: E402
 
 PASSWORD = 'correct horse battery staple'
-PORT = 8497
 LIMIT = 180
 
 # What a training prints: steps with a loss that falls, an evaluation now and then, a checkpoint.
@@ -47,6 +47,12 @@ for step in range(1, steps + 1):
 '''
 
 
+def free_port():
+    with socket.socket() as one:
+        one.bind(('127.0.0.1', 0))
+        return one.getsockname()[1]
+
+
 class Server:
     def __init__(self, programs, folder):
         self.folder = folder
@@ -57,8 +63,9 @@ class Server:
         for name in ('XDG_CONFIG_HOME', 'ASSAY_SERVER', 'ASSAY_TOKEN'):
             self.env.pop(name, None)
         (folder / 'train.py').write_text(TRAIN)
+        self.port = free_port()
         log = open(folder / 'server.log', 'w')
-        self.process = subprocess.Popen([self.assay_path, 'serve', '--listen', f'127.0.0.1:{PORT}'], cwd=folder, env=self.env, stdout=log, stderr=log)
+        self.process = subprocess.Popen([self.assay_path, 'serve', '--listen', f'127.0.0.1:{self.port}'], cwd=folder, env=self.env, stdout=log, stderr=log)
         self.wait_for(lambda: subprocess.run([self.assay_path, 'nodes'], cwd=folder, env=self.env, capture_output=True).returncode == 0, 'the server')
 
     def assay(self, *words):
@@ -78,7 +85,7 @@ class Server:
         token.chmod(0o600)
         run = next((self.folder / f'tester/jobs/{job}').glob('attempt-1/run/run*'))
         # 6: accepted, and INVALID on a machine that is not quiet.
-        words = [self.assay_path, 'push', str(run), '--to', f'http://127.0.0.1:{PORT}', '--token-file', str(token), '--name', name]
+        words = [self.assay_path, 'push', str(run), '--to', f'http://127.0.0.1:{self.port}', '--token-file', str(token), '--name', name]
         done = subprocess.run(words, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=LIMIT)
         if done.returncode not in (0, 6):
             raise RuntimeError(f'assay push: {done.returncode} {done.stderr}{done.stdout}')
@@ -89,7 +96,7 @@ class Server:
     def wait_for(self, condition, what):
         end = time.monotonic() + LIMIT
         while not condition():
-            if time.monotonic() > end:
+            if time.monotonic() > end or self.process.poll() is not None:
                 raise TimeoutError(f'{what} did not come\n' + (self.folder / 'server.log').read_text()[-2000:])
             time.sleep(0.3)
 
@@ -166,9 +173,10 @@ class Photographer:
         self.browser.wait('.terminal-lines', 'rank 0 of 1')
         self.browser.js("document.querySelector('.terminal-lines').scrollIntoView({block: 'center'})")
         self.take('job-terminal', selector='.terminal-lines')
+        # They are in the language that the browser asks for.
+        self.browser.send('Network.enable')
+        self.browser.send('Network.setExtraHTTPHeaders', headers={'Accept-Language': self.language()})
         for name in ('tests', 'leaderboard'):
-            self.browser.open(f'{address}{name}')
-            self.browser.js(f"localStorage.setItem('assay-language', '{self.language()}')")
             self.browser.open(f'{address}{name}')
             self.take(name, selector='table')
         self.browser.open(address)

@@ -85,7 +85,7 @@ export async function render({main, place, life}) {
           a.run ? h('a', {href: `#/jobs/${id}/console?attempt=${a.attempt}`}, t('job.console')) : '']), '') : null,
         h('h2', {}, t('brief.timeline')),
         h('ol', {class: 'timeline'}, timeline.events.map(e => h('li', {class: e.to}, h('time', {title: e.at}, moment(e.at)), h('b', {}, term('event', e.event)), e.from !== e.to && h('span', {class: 'sub inline'}, term('state', e.to)),
-          e.who && h('span', {class: 'sub inline'}, words(e.who, 40)), e.words && h('p', {class: 'sub'}, words(e.words, 400))))))));
+          e.who && h('span', {class: 'sub inline'}, words(e.who, 40)), e.words && ![e.event, e.to].includes(e.words) && h('p', {class: 'sub'}, words(e.words, 400))))))));
   }
   async function share() {
     const answer = await prompt(t('brief.share'), [{name: 'users', label: t('brief.share.who'), value: (job.shared_with || []).join(', ')}]);

@@ -55,7 +55,7 @@ _assay() {
       :folders) _files -/ ;;
       *) candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
     esac
-  done < <("${words[1]}" completion candidates -- "${words[2,CURRENT]}" 2>/dev/null)
+  done < <("${words[1]}" completion candidates -- "${(@)words[2,CURRENT]}" 2>/dev/null)
   (( ${#candidates} )) && _describe 'assay' candidates
 }
 if [ "$funcstack[1]" = "_assay" ]; then _assay "$@"; else compdef _assay assay; fi

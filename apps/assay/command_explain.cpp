@@ -27,23 +27,7 @@ std::vector<catalog::Rule> rules_here() {
   return catalog::load_catalog(catalog::find_conf_dirs()).rules;
 }
 
-std::string shown(const Explanation& one) {
-  const Terminal screen = terminal();
-  const std::size_t width = std::min(screen.width, kTextWidth);
-  std::string out = page::paint(screen.color, "1", one.name) + "  " + tr(one.kind) + "\n";
-  const auto paragraph = [&](const std::string& english, std::size_t indent) {
-    for (const std::string& line : page::wrap(tr(english), width - indent))
-      out += std::string(indent, ' ') + line + "\n";
-  };
-  paragraph(one.title, 0);
-  for (const explain::Paragraph& part : one.paragraphs) {
-    out += "\n" + page::paint(screen.color, "1", tr(part.heading)) + "\n";
-    paragraph(part.text, 2);
-  }
-  return out + "\n" + tr("Read more in: ") + one.page + "\n";
-}
-
-// Rules say "{value:step|steps}": a list shows it as "N steps".
+// Rules say "{value:step|steps}": it is shown as "… steps".
 std::string plain_title(std::string title) {
   for (auto at = title.find('{'); at != std::string::npos; at = title.find('{', at + 1)) {
     const std::size_t end = title.find('}', at);
@@ -51,6 +35,22 @@ std::string plain_title(std::string title) {
     title.replace(at, end - at + 1, "…");
   }
   return title;
+}
+
+std::string shown(const Explanation& one) {
+  const Terminal screen = terminal();
+  const std::size_t width = std::min(screen.width, kTextWidth);
+  std::string out = page::paint(screen.color, "1", one.name) + "  " + tr(one.kind) + "\n";
+  const auto paragraph = [&](const std::string& text, std::size_t indent) {
+    for (const std::string& line : page::wrap(text, width - indent))
+      out += std::string(indent, ' ') + line + "\n";
+  };
+  paragraph(plain_title(tr(one.title)), 0);
+  for (const explain::Paragraph& part : one.paragraphs) {
+    out += "\n" + page::paint(screen.color, "1", tr(part.heading)) + "\n";
+    paragraph(tr(part.text), 2);
+  }
+  return out + "\n" + tr("Read more in: ") + one.page + "\n";
 }
 
 int list_topics(const std::vector<Topic>& all) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "core/parse_number.h"
 #include "core/pattern.h"
 #include "core/text.h"
+#include "find_devices.h"
 #include "importer/suite_draft.h"
 #include "output_file.h"
 #include "planning.h"
@@ -60,13 +62,25 @@ void ask_where(Questions& ask, const InitOptions& given, SuiteDraft& draft) {
                                  number_from(1, 100'000)));
 }
 
+// What 'vendor: auto' would find on this machine: a suite for devices cannot run where there are
+// none.
+bool has_devices(const catalog::Catalog& catalog) {
+  return std::ranges::any_of(
+      search_devices(catalog, "", /*built_in=*/false),
+      [](const plan::DeviceSearch& search) { return search.problem.empty(); });
+}
+
 void ask_what(Questions& ask, const InitOptions& given, const catalog::Catalog& catalog,
               SuiteDraft& draft) {
   std::vector<std::string> vendors = catalog.vendor_names();
   const bool local = draft.launcher == DraftLauncher::local;
-  if (local) vendors.emplace_back("auto");
-  draft.vendor = ask.ask("Whose devices: cpu, auto or a vendor", given.vendor,
-                         local ? "auto" : "cpu", one_of(vendors));
+  std::string usual = "cpu";
+  if (local) {
+    vendors.emplace_back("auto");
+    if (given.vendor.empty() && has_devices(catalog)) usual = "auto";
+  }
+  draft.vendor =
+      ask.ask("Whose devices: cpu, auto or a vendor", given.vendor, usual, one_of(vendors));
   if (given.workload.empty())
     draft.command =
         ask.ask("Your training's command; empty: a built-in workload", given.command, "");

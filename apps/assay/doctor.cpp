@@ -60,7 +60,15 @@ Check libtorch() {
             "assay-train is not installed, so no built-in training can run",
             "install the package assay-train, or a libtorch and run ./bench.sh"};
   const CommandResult result = run_command({*train, "--version"}, answer_soon());
-  if (result.ok()) return {"libtorch", Level::pass, first_line(result.out), {}};
+  // Its own version comes first, and then "libtorch 1.13.0, Gloo".
+  const std::size_t second = result.out.find("\nlibtorch ");
+  if (result.ok())
+    return {
+        "libtorch",
+        Level::pass,
+        first_line(second == std::string::npos ? std::string_view(result.out)
+                                               : std::string_view(result.out).substr(second + 10)),
+        {}};
   return {"libtorch", Level::warn,
           fmt::format("assay-train does not start: {}", first_line(result.err)),
           "run 'assay-train --version' by hand"};

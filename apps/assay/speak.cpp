@@ -65,8 +65,7 @@ void add_option(CLI::App& app, bool shown) {
       app.add_option_function<std::string>(
              std::string(kOption), [](const std::string&) {},
              "Language of what is shown: en or zh (default: ASSAY_LANG, else the locale's)")
-          ->type_name("LANGUAGE")
-          ->check(CLI::IsMember({"en", "zh"}));
+          ->type_name("LANGUAGE:{en,zh}");  // choose_language() checks, and knows locales, too
   if (!shown) option->group("");
   for (CLI::App* command : app.get_subcommands({})) add_option(*command, false);
 }

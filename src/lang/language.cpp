@@ -14,8 +14,11 @@ namespace {
 
 std::atomic<Language> reader{Language::english};
 
+// Also as a locale or a browser has it: zh_CN.UTF-8, zh-Hans.
 Language named(const std::string& name, const std::string& where) {
-  if (const auto language = parse_enum<Language>(name)) return *language;
+  if (const auto language =
+          parse_enum<Language>(to_lower(name.substr(0, name.find_first_of("_-.")))))
+    return *language;
   throw Error(ErrorKind::usage, "there is no language '" + printable(name) + "'", where,
               "languages: en, zh");
 }

@@ -8,6 +8,8 @@
 #include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
+#include "lang/language.h"
+#include "page/bilingual.h"
 #include "report/read_result.h"
 #include "rest/call.h"
 
@@ -94,7 +96,8 @@ serve::HttpResponse compare_page(Call& call) {
   const Compared both = compared(call);
   serve::HttpResponse response;
   response.type = "text/html; charset=utf-8";
-  response.body = compare::render_html(both.found, both.base, both.others);
+  response.body = page::bilingual(compare::render_html(both.found, both.base, both.others),
+                                  lang::Language::english);
   response.headers.emplace_back(
       "Content-Security-Policy",
       "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src "

@@ -11,6 +11,7 @@
 
 namespace assay::e2e {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -154,6 +155,26 @@ TEST_F(Chinese, InitWritesASuiteThatRuns) {
   EXPECT_THAT(made.out, HasSubstr("assay run own.yaml"));
   EXPECT_EQ(assay({"run", "own.yaml", "--dry-run"}).status.code, 0);
   EXPECT_EQ(assay({"init", "own.yaml", "--yes"}).status.code, 2);
+}
+
+TEST_F(Chinese, InitWithoutAnswersWritesASuiteForThisMachine) {
+  const CommandResult made = assay(
+      {"init", "usual.yaml", "--command", "echo speed: 12.5", "--sample", "speed: 12.5", "--yes"});
+  EXPECT_EQ(made.status.code, 0) << made.out << made.err;
+  EXPECT_EQ(assay({"run", "usual.yaml", "--dry-run"}).status.code, 0);
+}
+
+TEST_F(Chinese, IsAskedForByTheNameOfALocaleToo) {
+  EXPECT_THAT(assay({"run", "--help", "--lang", "zh_CN"}).out, HasSubstr("用法"));
+  EXPECT_THAT(assay({"--lang=zh_CN.UTF-8", "list", "suites"}).out, HasSubstr("套件"));
+  EXPECT_EQ(assay({"run", "--help", "--lang", "fr_FR"}).status.code, 2);
+  EXPECT_THAT(assay({"completion", "candidates", "--", "--lang", ""}).out, HasSubstr("zh"));
+}
+
+TEST_F(Chinese, WhatARuleFillsInIsNotExplained) {
+  EXPECT_THAT(assay({"explain", "cpu-taken"}).out,
+              AllOf(HasSubstr("other programs used …"), Not(HasSubstr("{"))));
+  EXPECT_THAT(chinese({"explain", "cpu-taken"}).out, Not(HasSubstr("{")));
 }
 
 }  // namespace assay::e2e

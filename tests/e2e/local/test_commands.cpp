@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 
 #include "core/files.h"
+#include "core/process.h"
 #include "e2e/harness.h"
+#include "needs.h"
 
 namespace assay::e2e {
 
@@ -188,6 +190,19 @@ TEST_F(Commands, BashCompletesWithItsScript) {
                    script.string(), ASSAY_BIN_DIR "/assay"});
   EXPECT_TRUE(bash.ok()) << bash.err;
   EXPECT_THAT(bash.out, HasSubstr("suites"));
+}
+
+TEST_F(Commands, ZshCompletesWithItsScript) {
+  if (!find_program("zsh")) GTEST_SKIP() << needs::package("zsh");
+  const fs::path script = write("complete.zsh", assay({"completion", "zsh"}).out);
+  // What zsh's own functions would show: the array that _describe is given by name.
+  const CommandResult zsh =
+      run_command({"zsh", "-fc",
+                   "compdef() { }; _files() { }; _describe() { print -rl -- \"${(@P)2}\" }\n"
+                   ". \"$0\"; words=(\"$1\" list sui); CURRENT=3; _assay",
+                   script.string(), ASSAY_BIN_DIR "/assay"});
+  EXPECT_TRUE(zsh.ok()) << zsh.err;
+  EXPECT_THAT(zsh.out, HasSubstr("suites:"));
 }
 
 TEST_F(Commands, OpsCountsAsAIPerfAndExactlyByLayer) {

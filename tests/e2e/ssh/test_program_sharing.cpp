@@ -1,6 +1,8 @@
 // Large programs that come to many hosts as a tree: an sshd in each of several network namespaces,
 // hosts that cannot be reached by others, that pass on damaged bytes, that die in the middle.
 
+#include <random>
+
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -92,6 +94,40 @@ TEST_F(ProgramSharing, ProgramsLeaveTheControllerOnceAndHostsPassThemOn) {
   RecordProperty("bundle_bytes", std::to_string(size));
   RecordProperty("controller_bytes_tree", std::to_string(as_tree));
   RecordProperty("controller_bytes_direct", std::to_string(as_star));
+}
+
+// Programs that are large, and packed therefore; what an agent needs is small beside them.
+TEST_F(ProgramSharing, LargeProgramsOfACaseOnManyNodesGoAsATreeByThemselves) {
+  use_dynamic_agent();
+  std::string filler = "#!/bin/sh\necho here\nexit 0\n";
+  std::mt19937 random(1);
+  while (filler.size() < (64U << 20)) filler += static_cast<char>(random());
+  const fs::path program = folder_ / "bin/assay-filler";
+  write_file_atomic(program, filler, /*sync=*/false);
+  fs::permissions(program, fs::perms::owner_all);
+  const auto run_with = [&](const std::string& bundles) {
+    fs::remove_all(hosts_.cache());
+    const std::uint64_t before = hosts_.net().sent_by_controller();
+    const CommandResult run =
+        assay({"run", write("suite.yaml", "name: s\n" + hosts_.cluster("bundles: " + bundles) +
+                                              "cases:\n  - {name: c, nodes: 6, command: "
+                                              "['{bindir}/assay-filler'], rules: {min-steps: off, "
+                                              "min-duration: off, perflog-present: off}}\n")
+                          .string()},
+              170s);
+    EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+    return hosts_.net().sent_by_controller() - before;
+  };
+  const std::uint64_t by_itself = run_with("auto");
+  ASSERT_EQ(events("programs_shared").size(), 1u);
+  const auto size = events("programs_shared")[0]["size"].get<std::uint64_t>();
+  EXPECT_EQ(events("programs_shared")[0]["controller_bytes"], size);
+  const std::uint64_t direct = run_with("direct");
+  EXPECT_TRUE(events("programs_shared").empty());
+  EXPECT_LT(by_itself * 2, direct);
+  RecordProperty("bundle_bytes", std::to_string(size));
+  RecordProperty("controller_bytes_tree", std::to_string(by_itself));
+  RecordProperty("controller_bytes_direct", std::to_string(direct));
 }
 
 TEST_F(ProgramSharing, AHostThatItsPeersDoNotReachIsNamedAndNobodyWaitsForIt) {

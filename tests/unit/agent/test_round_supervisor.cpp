@@ -69,6 +69,27 @@ class Rounds : public ::testing::Test {
   std::function<void(RoundSupervisor&, const Report&)> on_report_;
 };
 
+// Its evidence would lie on a disk where nobody looks for it.
+TEST_F(Rounds, ANodeThatDoesNotShareTheFolderOfTheRunSaysSoAndStartsNothing) {
+  RoundRequest round = request("echo ran");
+  round.shared_file = folder_.path() / "nowhere/plan.json";
+  run(round);
+  EXPECT_THAT(first("start_failed").dump(),
+              ::testing::AllOf(::testing::HasSubstr("environment"),
+                               ::testing::HasSubstr("is not there on this node"),
+                               ::testing::HasSubstr("nowhere"), ::testing::HasSubstr("share")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "node/rank0.out.log"));
+}
+
+TEST_F(Rounds, AFolderOfTheRunThatShowsLateIsWaitedFor) {
+  RoundRequest round = request("echo ran");
+  round.shared_file = folder_.path() / "plan.json";
+  const Child other =
+      spawn({.argv = {"/bin/sh", "-c", "sleep 0.5; touch \"$0\"", round.shared_file.string()}});
+  run(round);
+  EXPECT_EQ(read_file(folder_.path() / "node/rank0.out.log"), "ran\n");
+}
+
 TEST_F(Rounds, EveryRankGetsItsEnvironmentAndLog) {
   run(request("echo rank $RANK; echo error >&2", 3));
   EXPECT_EQ(read_file(folder_.path() / "node/rank2.out.log"), "rank 2\nerror\n");

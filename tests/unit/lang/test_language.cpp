@@ -42,10 +42,18 @@ TEST(Language, IsAskedForByOptionBeforeVariableBeforeLocale) {
   EXPECT_EQ(chosen("", {{"ASSAY_LANG", "en"}, {"LANG", "zh_CN.UTF-8"}}), Language::english);
 }
 
+TEST(Language, IsKnownByTheNameOfALocale) {
+  for (const char* name : {"zh_CN", "zh_CN.UTF-8", "zh-CN", "zh-Hans", "ZH"})
+    EXPECT_EQ(chosen(name, {}), Language::chinese) << name;
+  EXPECT_EQ(chosen("en_US.UTF-8", {{"LANG", "zh_CN"}}), Language::english);
+  EXPECT_EQ(chosen("", {{"ASSAY_LANG", "zh_CN"}}), Language::chinese);
+}
+
 TEST(Language, RefusesOneThatThereIsNot) {
-  EXPECT_THAT(error_of([] { return chosen("fr", {}); }), HasSubstr("--lang"));
+  for (const char* name : {"fr", "fr_FR.UTF-8", "zhuang", "_CN", "-"})
+    EXPECT_THAT(error_of([&] { return chosen(name, {}); }), HasSubstr("--lang")) << name;
   EXPECT_THAT(error_of([] {
-                return chosen("", {{"ASSAY_LANG", "zh_CN"}});
+                return chosen("", {{"ASSAY_LANG", "fr_FR"}});
               }),
               HasSubstr("ASSAY_LANG"));
 }
