@@ -13,7 +13,7 @@
 #include "core/subprocess.h"
 #include "perflog/finished.h"
 #include "temporary_folder.h"
-#include "unit/perflog/collect.h"
+#include "unit/perflog/collect_events.h"
 
 namespace assay::perflog {
 namespace {
