@@ -14,6 +14,7 @@
 #include "core/subprocess.h"
 #include "evidence/seal.h"
 #include "launch/run_loop.h"
+#include "launch/run_records.h"
 #include "temporary_folder.h"
 
 namespace assay::launch {
