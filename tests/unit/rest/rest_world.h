@@ -55,6 +55,7 @@ class RestWorld : public ::testing::Test {
 
   testing::TemporaryFolder folder_;
   accounts::Accounts accounts_{folder_.path() / "accounts.db"};
+  code::CodeStore code_{folder_.path() / "code"};  // the platform's thread asks it
   platform::Platform platform_{
       {.data = folder_.path(),
        .code = [this](const std::string& id) { return code_.folder_of(id); }},
@@ -62,7 +63,6 @@ class RestWorld : public ::testing::Test {
   EventHub events_;
   Follower follower_;
   ServerMetrics metrics_;
-  code::CodeStore code_{folder_.path() / "code"};
   platform::Schedules schedules_{folder_.path() / "schedules.json",
                                  [this](const jobs::NewJob& job) { return platform_.submit(job); }};
   Context context_{.accounts = accounts_,

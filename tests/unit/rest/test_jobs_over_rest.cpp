@@ -77,7 +77,8 @@ TEST_F(JobsOverRest, WhatIsSaidForPeopleComesInTheirLanguageAndDataAsItIs) {
                          .as = "ann",
                          .headers = {{"x-assay-language", "zh"}}});
   EXPECT_EQ(job["name"], "started");
-  EXPECT_EQ(job["state"], json({.path = fmt::format("/api/v1/jobs/{}", id), .as = "ann"})["state"]);
+  // It may have moved on.
+  EXPECT_THAT(job["state"].get<std::string>(), ::testing::AnyOf("queued", "scheduling", "running"));
 }
 
 // It would have no quota, and nobody could read its jobs.
