@@ -128,6 +128,16 @@ std::vector<pid_t> processes_with(const std::string& text) {
   return found;
 }
 
+std::vector<pid_t> processes_from(const fs::path& folder) {
+  std::vector<pid_t> found = processes_with("");
+  std::erase_if(found, [&](pid_t pid) {
+    std::error_code ec;
+    const fs::path program = fs::read_symlink("/proc/" + std::to_string(pid) + "/exe", ec);
+    return ec || !program.string().starts_with(folder.string() + "/");
+  });
+  return found;
+}
+
 pid_t parent_of(pid_t pid) {
   const std::string stat = read_file_or_empty("/proc/" + std::to_string(pid) + "/stat");
   const auto close = stat.rfind(')');

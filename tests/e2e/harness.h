@@ -63,6 +63,8 @@ using testing::eventually;
 
 /// Living processes whose command line contains `text`, but not this test itself.
 [[nodiscard]] std::vector<pid_t> processes_with(const std::string& text);
+/// The processes whose program lies below `folder`.
+[[nodiscard]] std::vector<pid_t> processes_from(const fs::path& folder);
 
 /// The agents that the assay process `pid` started, or their guardians ("assay-guardian").
 [[nodiscard]] std::vector<pid_t> agents_of(pid_t pid, const std::string& half = "assay-agent");

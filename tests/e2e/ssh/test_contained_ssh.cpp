@@ -143,7 +143,7 @@ TEST_F(ContainedSsh, AnAgentThatIsKilledLeavesNothing) {
                                         "    limits: {grace: 500ms}\n")
                                       .string()});
   ASSERT_TRUE(eventually([&] { return sleeping() == 1; }, 90s)) << head_log();
-  for (const pid_t agent : processes_with("assay-agent --node 1")) ::kill(agent, SIGKILL);
+  for (const pid_t agent : processes_from(hosts_.cache() / "n2")) ::kill(agent, SIGKILL);
   const auto status = wait(pid, 120s);
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 5);

@@ -174,7 +174,7 @@ TEST_F(RoundSsh, AnAgentThatIsKilledLeavesNothing) {
                     "    limits: {grace: 500ms}\n")
                   .string()});
   ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker_).size() >= 2; }, 60s));
-  for (const pid_t agent : processes_with("assay-agent --node 1")) ::kill(agent, SIGKILL);
+  for (const pid_t agent : processes_from(hosts_.cache() / "n2")) ::kill(agent, SIGKILL);
   const auto status = wait(pid, 90s);
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 5);
