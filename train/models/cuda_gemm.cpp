@@ -185,6 +185,8 @@ class Plan {
   double flops_ = 0;
 };
 
+// All of a product's sizes: a model has products with results of the same shape and sums of another
+// length.
 using PlanKey = std::tuple<int, int, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
 struct Gemms {
@@ -230,7 +232,7 @@ void gemm(Transposed which, const torch::Tensor& a, const torch::Tensor& b, torc
                     out.size(0),
                     out.size(1),
                     a.size(0),
-                    b.size(0)};
+                    a.size(1)};
   std::unique_ptr<Plan>& plan = all.plans[key];
   if (!plan) {
     plan = std::make_unique<Plan>(which, a, b, out);

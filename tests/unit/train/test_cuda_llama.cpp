@@ -132,6 +132,13 @@ TEST_P(CudaLlama, ProductsByTheAlgorithmsOfTrials) {
     add_weight_gradient(parameter, dy, x, /*overwrite=*/false);
     EXPECT_LT(off(parameter.grad(), 2 * wide(dy).t().mm(wide(x))), tolerance());
   }
+  // Results of the same shape, with sums of another length.
+  const torch::Tensor longer = drawn({96, 256});
+  const torch::Tensor wider = drawn({160, 256});
+  EXPECT_LT(off(matrix_product(longer, wider), wide(longer).mm(wide(wider).t())), tolerance());
+  const torch::Tensor dlonger = drawn({96, 320});
+  const torch::Tensor square = drawn({320, 64});
+  EXPECT_LT(off(input_gradient(dlonger, square), wide(dlonger).mm(wide(square))), tolerance());
   time_products(false);
 }
 
