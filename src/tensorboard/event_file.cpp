@@ -1,6 +1,5 @@
 #include "tensorboard/event_file.h"
 
-#include <bit>
 #include <cerrno>
 
 #include <fcntl.h>
@@ -9,6 +8,8 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/little_endian.h"
+#include "core/protobuf.h"
 
 namespace assay::tensorboard {
 
@@ -17,36 +18,9 @@ namespace {
 // What waits for a disk that is full; then it is dropped, as a whole.
 constexpr std::size_t kMaxPending = 8U << 20;
 
-template <class T>
-void put_little_endian(std::string& out, T value) {
-  for (std::size_t i = 0; i < sizeof value; ++i)
-    out += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
-}
-
-void put_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
-// Of a protocol buffer: the field's number and how its value is written.
-enum class Wire : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
-
-void put_key(std::string& out, std::uint32_t field, Wire wire) {
-  put_varint(out, field << 3 | static_cast<std::uint32_t>(wire));
-}
-
-void put_bytes(std::string& out, std::uint32_t field, std::string_view bytes) {
-  put_key(out, field, Wire::bytes);
-  put_varint(out, bytes.size());
-  out += bytes;
-}
-
 // Event: wall_time = 1, step = 2, file_version = 3, summary = 5.
-std::string event_at(double at) {
-  std::string out;
-  put_key(out, 1, Wire::fixed64);
-  put_little_endian(out, std::bit_cast<std::uint64_t>(at));
-  return out;
+ProtoMessage event_at(double at) {
+  return ProtoMessage().real(1, at);
 }
 
 std::uint32_t checksum(std::string_view data) {
@@ -65,26 +39,16 @@ std::string tf_record(std::string_view data) {
 }
 
 EventFile::EventFile(std::filesystem::path file, double at) : file_(std::move(file)) {
-  std::string version = event_at(at);
-  put_bytes(version, 3, "brain.Event:2");
-  pending_ = tf_record(version);
+  pending_ = tf_record(event_at(at).text(3, "brain.Event:2").encoded());
 }
 
 void EventFile::add(double at, std::int64_t step, std::span<const Scalar> scalars) {
   if (scalars.empty() || pending_.size() > kMaxPending) return;
-  std::string summary;
-  for (const Scalar& scalar : scalars) {
-    std::string value;  // Summary.Value: tag = 1, simple_value = 2
-    put_bytes(value, 1, scalar.tag);
-    put_key(value, 2, Wire::fixed32);
-    put_little_endian(value, std::bit_cast<std::uint32_t>(static_cast<float>(scalar.value)));
-    put_bytes(summary, 1, value);
-  }
-  std::string event = event_at(at);
-  put_key(event, 2, Wire::varint);
-  put_varint(event, static_cast<std::uint64_t>(step));
-  put_bytes(event, 5, summary);
-  pending_ += tf_record(event);
+  ProtoMessage summary;
+  for (const Scalar& scalar : scalars)  // Summary.Value: tag = 1, simple_value = 2
+    summary.message(1,
+                    ProtoMessage().text(1, scalar.tag).real(2, static_cast<float>(scalar.value)));
+  pending_ += tf_record(event_at(at).number(2, step).message(5, summary).encoded());
 }
 
 void EventFile::flush() {
