@@ -15,6 +15,7 @@
 #include "exports/csv_tables.h"
 #include "exports/mlflow.h"
 #include "exports/openmetrics.h"
+#include "exports/wandb.h"
 #include "history_folder.h"
 #include "output_file.h"
 #include "paths.h"
@@ -73,10 +74,24 @@ int export_mlflow(const ExportArguments& arguments) {
   const judge::RunResult result = result_of(run);
   const fs::path store = arguments.target("mlruns");
   const exports::MlflowExport made = exports::export_mlflow(exports::RunFiles(run), result, store);
-  say(fmt::format(
+  tell(fmt::format(
       "{} of the experiment {} in {}\nShow them with: mlflow ui --backend-store-uri {}\n",
       counted(made.runs, "run"), printable(made.experiment), printable(store.string()),
       shell_quote(store.string())));
+  return 0;
+}
+
+int export_wandb(const ExportArguments& arguments) {
+  const fs::path run = arguments.run_path();
+  const judge::RunResult result = result_of(run);
+  const fs::path folder = arguments.target("wandb");
+  const exports::WandbExport made = exports::export_wandb(exports::RunFiles(run), result, folder);
+  // Older clients do not look into a folder of runs by themselves.
+  tell(fmt::format("{} of the project {} in {}\nUpload them with: wandb sync {}\n",
+                   counted(made.folders.size(), "run"), printable(made.project),
+                   printable(folder.string()),
+                   made.folders.size() == 1 ? shell_quote(made.folders.front().string())
+                                            : shell_quote(folder.string()) + "/offline-run-*"));
   return 0;
 }
 
@@ -133,7 +148,7 @@ void add_export(CLI::App& app, Action& action) {
       "\n"
       "A folder for each rank and node of a round: loss, learning rate, accuracy, speed and the "
       "parts\nof a step over the steps; utilization, memory, power and temperature over the "
-      "seconds of the\nround (docs/exports.md). 'wandb sync' reads them, too.",
+      "seconds of the\nround (docs/exports.md).",
       export_tensorboard);
   add("mlflow", "Its rounds as runs of MLflow, with settings, results and curves",
       "File store to add them to; default: mlruns",
@@ -163,6 +178,17 @@ void add_export(CLI::App& app, Action& action) {
       "One family for each metric, with its statistics over the rounds (docs/exports.md). 'assay "
       "prometheus'\nis about the machines while a run goes on.",
       export_openmetrics);
+  add("wandb", "Its rounds as offline runs of Weights & Biases, with settings, results and curves",
+      "Folder to add them to; default: wandb",
+      "Examples:\n"
+      "  assay export wandb results/latest\n"
+      "  wandb sync wandb/offline-run-*\n"
+      "\n"
+      "The suite is a project, the run a group, each round a run (docs/exports.md). Nothing is "
+      "sent "
+      "from\nhere: that is what 'wandb sync' does. A round that is there already is not written "
+      "again.",
+      export_wandb);
 }
 
 }  // namespace assay::app

@@ -5,7 +5,10 @@
 #include <string>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "core/error.h"
+#include "core/sha256.h"
 #include "perflog/parser.h"
 
 namespace assay::exports {
@@ -40,6 +43,15 @@ std::vector<live::LogFile> RunFiles::ranks() const {
   std::ranges::stable_sort(
       out, {}, [](const live::LogFile& log) { return std::tuple(log.round_index, log.rank); });
   return out;
+}
+
+std::string round_id(const std::string& run_id, const std::string& case_name, int round) {
+  return sha256(fmt::format("{}\n{}\n{}", run_id, case_name, round));
+}
+
+std::string curve_of_rank(int rank, live::MetricName name) {
+  const std::string tag(live::curve_tag(name));
+  return rank == 0 ? tag : fmt::format("rank{}/{}", rank, tag);
 }
 
 void read_rank_log(const live::LogFile& file, double clock_offset, const OnEvent& on_event) {

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <vector>
 
+#include "live/metric_readers.h"
 #include "live/run_watch.h"
 #include "perflog/event.h"
 
@@ -22,10 +24,21 @@ class RunFiles {
   [[nodiscard]] const live::WatchedRound& round_of(std::size_t index) const {
     return watch_.rounds()[index];
   }
+  [[nodiscard]] bool is_round(std::size_t index, const std::string& case_name, int round) const {
+    return round_of(index).case_name == case_name && round_of(index).round == round;
+  }
 
  private:
   live::RunWatch watch_;
 };
+
+/// The same 64 hex digits every time, other ones for every other round.
+[[nodiscard]] std::string round_id(const std::string& run_id, const std::string& case_name,
+                                   int round);
+
+/// A rank's curve where all ranks of a round are together: "train/loss" of rank 0,
+/// "rank3/train/loss" of the others.
+[[nodiscard]] std::string curve_of_rank(int rank, live::MetricName name);
 
 /// An event of a rank with its time in Unix seconds of the controller's clock.
 using OnEvent = std::function<void(const perflog::Event& event, double t)>;

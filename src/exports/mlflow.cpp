@@ -120,21 +120,15 @@ fs::path experiment_folder(const fs::path& store, const std::string& name) {
   return folder;
 }
 
-// "train/loss" of rank 0, "rank3/train/loss" of the others.
-std::string rank_key(int rank, live::MetricName name) {
-  const std::string tag(live::curve_tag(name));
-  return rank == 0 ? tag : fmt::format("rank{}/{}", rank, tag);
-}
-
 void add_rank(const RunFiles& files, const live::LogFile& log, MetricFiles& metrics) {
   std::int64_t step = 0;
   live::MetricSink sink;
   sink.step = [&](int, std::int64_t number) { step = number; };
   sink.value = [&](live::MetricName name, live::Scope, int, int, double t, double value) {
-    metrics.add(rank_key(log.rank, name), t, value, step);
+    metrics.add(curve_of_rank(log.rank, name), t, value, step);
   };
   sink.amount = [&](live::MetricName name, int, double from, double to, double amount, bool) {
-    metrics.add(rank_key(log.rank, name), to, amount / (to - from), step);
+    metrics.add(curve_of_rank(log.rank, name), to, amount / (to - from), step);
   };
   sink.mark = [](const live::RunMark&) {};
   std::uint64_t left = kAll;
@@ -197,10 +191,7 @@ void write_run(const fs::path& folder, const std::string& id, const std::string&
   MetricFiles metrics(folder / "metrics");
   for (const judge::Metric& metric : round.metrics)
     metrics.add("result/" + metric.info.name, static_cast<double>(ended) / 1e3, metric.value, 0);
-  const auto here = [&](std::size_t index) {
-    const live::WatchedRound& watched = files.round_of(index);
-    return watched.case_name == of.name && watched.round == round.round;
-  };
+  const auto here = [&](std::size_t index) { return files.is_round(index, of.name, round.round); };
   for (const live::LogFile& log : files.ranks())
     if (here(log.round_index) && log.rank < live::kDetailedRanks) add_rank(files, log, metrics);
   for (const live::TelemetryFile& file : files.watch().telemetry())
@@ -234,8 +225,7 @@ MlflowExport export_mlflow(const RunFiles& files, const judge::RunResult& result
   for (const judge::CaseResult& of : result.cases)
     for (const judge::RoundResult& round : of.rounds) {
       if (round.started.empty()) continue;
-      const std::string id =
-          sha256(fmt::format("{}\n{}\n{}", result.run_id, of.name, round.round)).substr(0, 32);
+      const std::string id = round_id(result.run_id, of.name, round.round).substr(0, 32);
       const fs::path place = experiment / id;
       if (fs::exists(place))
         throw Error(ErrorKind::usage,

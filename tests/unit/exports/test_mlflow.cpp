@@ -9,6 +9,7 @@
 #include "error_of.h"
 #include "exports/mlflow.h"
 #include "needs.h"
+#include "unit/exports/result_of_one_round.h"
 #include "unit/live/run_folder.h"
 
 namespace assay::exports {
@@ -17,29 +18,7 @@ namespace {
 using live::testing::RunFolder;
 using testing::error_of;
 using ::testing::HasSubstr;
-
-judge::RunResult result_of_one_round() {
-  judge::RunResult result;
-  result.run_id = "run1";
-  result.suite = "my suite";
-  judge::CaseResult one;
-  one.name = "c";
-  one.headline = "p_whole";
-  one.configuration.push_back({"config.batch_size", 32, "", ""});
-  judge::RoundResult round;
-  round.round = 1;
-  round.status = RoundStatus::completed;
-  round.validity = judge::Validity::valid;
-  round.started = "2026-11-16T10:26:57Z";
-  round.ended = "2026-11-16T10:27:57Z";
-  judge::Metric metric;
-  metric.info.name = "p_whole";
-  metric.value = 12.5;
-  round.metrics.push_back(metric);
-  one.rounds.push_back(round);
-  result.cases.push_back(one);
-  return result;
-}
+using testing::result_of_one_round;
 
 class Mlflow : public ::testing::Test {
  protected:
