@@ -24,6 +24,8 @@ using asio::ip::tcp;
 constexpr int kOfferBacklog = 64;
 constexpr std::size_t kGreetingBytes = 256;
 constexpr std::size_t kServedPiece = 256 << 10;
+// An error of accept (no descriptor left) would come again at once.
+constexpr std::chrono::milliseconds kAcceptPause{100};
 
 }  // namespace
 
@@ -108,7 +110,8 @@ class FileOffer::Connection : public std::enable_shared_from_this<Connection> {
   std::vector<char> piece_;
 };
 
-FileOffer::FileOffer(asio::io_context& loop) : loop_(loop), acceptor_(loop), over_(loop) {}
+FileOffer::FileOffer(asio::io_context& loop)
+    : loop_(loop), acceptor_(loop), pause_(loop), over_(loop) {}
 
 FileOffer::~FileOffer() {
   close();
@@ -146,6 +149,7 @@ FileOffered FileOffer::offer(const OfferFileRequest& request) {
 void FileOffer::close() {
   asio::error_code ignored;
   over_.cancel();
+  pause_.cancel();
   acceptor_.close(ignored);
   for (const auto& weak : connections_)
     if (const auto connection = weak.lock()) connection->close();
@@ -155,7 +159,14 @@ void FileOffer::close() {
 
 void FileOffer::accept() {
   acceptor_.async_accept([this](const asio::error_code& ec, tcp::socket socket) {
-    if (ec || !acceptor_.is_open()) return;
+    if (ec == asio::error::operation_aborted || !acceptor_.is_open()) return;
+    if (ec) {
+      pause_.expires_after(kAcceptPause);
+      pause_.async_wait([this](const asio::error_code& cancelled) {
+        if (!cancelled && acceptor_.is_open()) accept();
+      });
+      return;
+    }
     ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
     std::erase_if(connections_, [](const auto& weak) { return weak.expired(); });
     // Who has shown the token is not turned out for a stranger.

@@ -44,6 +44,7 @@ class FileOffer {
 
   asio::io_context& loop_;
   asio::ip::tcp::acceptor acceptor_;
+  asio::steady_timer pause_;
   asio::steady_timer over_;
   UniqueFd file_;
   std::uint64_t size_ = 0;

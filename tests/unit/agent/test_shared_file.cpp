@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -99,6 +100,28 @@ TEST_F(SharedFile, ComesWholeAndIsCheckedPieceByPiece) {
     EXPECT_EQ(fetched.moved, size);
     EXPECT_EQ(read_file(target()), text);
   }
+}
+
+TEST_F(SharedFile, IsOfferedStillAfterAMomentWithoutDescriptors) {
+  const std::string text = content(kPiece);
+  const FileOffered offered = offer(text);
+  const UniqueFd stranger(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none_left = before;
+  none_left.rlim_cur = static_cast<rlim_t>(stranger.get()) + 1;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(offered.port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(stranger.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+            0);
+  ::poll(nullptr, 0, 300);  // accept fails meanwhile, more than once
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  const FileFetched fetched = fetch(request(text, offered.port));
+  EXPECT_EQ(fetched.fault, FetchFault::none) << fetched.problem;
+  EXPECT_EQ(read_file(target()), text);
 }
 
 TEST_F(SharedFile, GoesOnAfterWhatIsThereAndRight) {
