@@ -19,7 +19,7 @@ compare=(python3-torch python3-torchvision python3-regex clang-format-14)
 # Real daemons that the end-to-end tests start for themselves; never left running. Without PMIx's
 # library (libpmix-bin brings it, under every name) Slurm 23.11 refuses batch jobs: "invalid account".
 cluster=(openssh-client openssh-server iproute2 munge slurm-wlm libpmix-bin podman runc busybox-static
-         prometheus chromium jupyter-notebook openmpi-bin libopenmpi-dev s3cmd)
+         slurmdbd mariadb-server prometheus chromium jupyter-notebook openmpi-bin libopenmpi-dev s3cmd)
 lint=(clang-16 clang-tidy)
 
 # A PyTorch with CUDA brings its own libtorch; Debian's, for the CPU alone, would be a hundred
@@ -112,6 +112,8 @@ disable_new_services() {
       openssh-server) "${as_root[@]}" systemctl disable ssh >/dev/null 2>&1 || true ;;
       munge) "${as_root[@]}" systemctl disable munge >/dev/null 2>&1 || true ;;
       slurm-wlm) "${as_root[@]}" systemctl disable slurmctld slurmd >/dev/null 2>&1 || true ;;
+      slurmdbd) "${as_root[@]}" systemctl disable slurmdbd >/dev/null 2>&1 || true ;;
+      mariadb-server) "${as_root[@]}" systemctl disable mariadb >/dev/null 2>&1 || true ;;
       prometheus) "${as_root[@]}" systemctl disable prometheus >/dev/null 2>&1 || true ;;
     esac
   done

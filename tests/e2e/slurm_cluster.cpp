@@ -49,12 +49,34 @@ std::string configuration(const fs::path& folder, int nodes, int processors, int
          "PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10\n";
 }
 
+/// What slurmctld is told of the accounting. It forgets what has ended as soon as it may.
+std::string accounting_lines(const fs::path& folder, int slurmdbd_port) {
+  return "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\n"
+         // Where munged listens, whatever the key's name says.
+         "AccountingStoragePass=" +
+         folder.string() + "/munge.sock\nAccountingStoragePort=" + std::to_string(slurmdbd_port) +
+         "\nMinJobAge=2\n";
+}
+
+std::string slurmdbd_configuration(const fs::path& folder, int database_port, int own_port) {
+  const std::string at = folder.string();
+  return "AuthType=auth/munge\nAuthInfo=socket=" + at + "/munge.sock\nDbdHost=" + host_name() +
+         "\nDbdAddr=127.0.0.1\nDbdPort=" + std::to_string(own_port) +
+         "\nSlurmUser=root\nStorageType=accounting_storage/mysql\nStorageHost=127.0.0.1\n"
+         "StoragePort=" +
+         std::to_string(database_port) + "\nStorageUser=root\nStorageLoc=slurm\nLogFile=" + at +
+         "/slurmdbd.log\nPidFile=" + at + "/slurmdbd.pid\n";
+}
+
 }  // namespace
 
-SlurmCluster::SlurmCluster(const fs::path& folder, int nodes, int processors)
+SlurmCluster::SlurmCluster(const fs::path& folder, int nodes, int processors, SlurmMemory memory)
     : folder_(folder / "slurm"), ports_(1 + nodes) {
   for (const char* program : {"/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/sbin/munged"})
     if (!fs::exists(program)) missing_ = needs::package("munge slurm-wlm");
+  if (memory == SlurmMemory::accounting)
+    for (const char* program : {"/usr/sbin/slurmdbd", "/usr/sbin/mariadbd"})
+      if (!fs::exists(program)) missing_ = needs::package("slurmdbd mariadb-server");
   if (::getuid() != 0) missing_ = needs::root("to start several slurmd");
   if (!missing_.empty()) return;
   fs::create_directories(folder_ / "state");
@@ -65,8 +87,11 @@ SlurmCluster::SlurmCluster(const fs::path& folder, int nodes, int processors)
   ::chmod(folder_.c_str(), 0755);
   std::ofstream(folder_ / "munge.key") << std::string(128, 'k') << ::getpid();
   ::chmod((folder_ / "munge.key").c_str(), 0600);
-  std::ofstream(folder_ / "slurm.conf")
-      << configuration(folder_, nodes, processors, ports_.first());
+  std::ofstream conf(folder_ / "slurm.conf");
+  conf << configuration(folder_, nodes, processors, ports_.first());
+  if (memory == SlurmMemory::accounting)
+    conf << accounting_lines(folder_, accounting_ports_.emplace(2).first() + 1);
+  conf.close();
   ::setenv("SLURM_CONF", (folder_ / "slurm.conf").c_str(), 1);
   const auto in = [this](const char* name) { return (folder_ / name).string(); };
   start("munged", {"/usr/sbin/munged", "--foreground", "--force", "--key-file=" + in("munge.key"),
@@ -74,6 +99,7 @@ SlurmCluster::SlurmCluster(const fs::path& folder, int nodes, int processors)
                    "--log-file=" + in("munge.log"), "--seed-file=" + in("munge.seed")});
   if (!eventually([&] { return fs::exists(folder_ / "munge.sock"); }))
     missing_ = needs::repair("munged: " + read_file_or_empty(folder_ / "munge.log"));
+  if (memory == SlurmMemory::accounting) start_accounting();
   start("slurmctld", {"/usr/sbin/slurmctld", "-D"});
   for (int i = 1; i <= nodes; ++i) {
     const std::string name = "n" + std::to_string(i);
@@ -104,6 +130,34 @@ SlurmCluster::~SlurmCluster() {
             .find("SLURM_CONF=" + (folder_ / "slurm.conf").string()) != std::string::npos)
       ::kill(step, SIGKILL);
   ::unsetenv("SLURM_CONF");
+}
+
+void SlurmCluster::start_accounting() {
+  const std::string data = (folder_ / "mariadb").string();
+  CommandOptions options;
+  options.timeout = std::chrono::minutes(2);
+  const CommandResult made =
+      run_command({"mariadb-install-db", "--no-defaults", "--datadir=" + data, "--user=root",
+                   "--skip-test-db", "--auth-root-authentication-method=normal"},
+                  options);
+  if (!made.ok()) broken_ = needs::repair("mariadb-install-db: " + made.err);
+  const int port = accounting_ports_->first();
+  start("mariadbd",
+        {"/usr/sbin/mariadbd", "--no-defaults", "--user=root", "--datadir=" + data,
+         "--socket=" + data + "/socket", "--pid-file=" + data + "/pid", "--bind-address=127.0.0.1",
+         "--port=" + std::to_string(port), "--skip-grant-tables", "--innodb-buffer-pool-size=32M"});
+  if (!eventually([&] { return fs::exists(data + "/socket"); }, std::chrono::seconds(60)))
+    broken_ = needs::repair("mariadbd: " + read_file_or_empty(folder_ / "mariadbd.out"));
+  std::ofstream(folder_ / "slurmdbd.conf") << slurmdbd_configuration(folder_, port, port + 1);
+  ::chmod((folder_ / "slurmdbd.conf").c_str(), 0600);  // it refuses others
+  start("slurmdbd", {"/usr/sbin/slurmdbd", "-D"});
+  const bool registered = eventually(
+      [] {
+        return ask({"sacctmgr", "--immediate", "add", "cluster", "assay"}).ok();
+      },
+      std::chrono::seconds(90));
+  if (!registered)
+    broken_ = needs::repair("slurmdbd: " + read_file_or_empty(folder_ / "slurmdbd.log"));
 }
 
 void SlurmCluster::start(const std::string& name, std::vector<std::string> argv) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,12 +12,19 @@
 
 namespace assay::e2e {
 
+/// What Slurm remembers of jobs that have ended.
+enum class SlurmMemory {
+  minutes,    ///< slurmctld's own, which is what a site without accounting has
+  accounting  ///< a real slurmdbd with a MariaDB; slurmctld forgets jobs after two seconds
+};
+
 /// A real Slurm on this machine: munged, slurmctld and one slurmd per node, each with files and
 /// ports of its own below `folder`. SLURM_CONF is set to it while the object lives. Needs root.
 class SlurmCluster {
  public:
   /// Nodes are said to have so many processors, whatever this machine has.
-  SlurmCluster(const fs::path& folder, int nodes, int processors = 2);
+  SlurmCluster(const fs::path& folder, int nodes, int processors = 2,
+               SlurmMemory memory = SlurmMemory::minutes);
   ~SlurmCluster();
   SlurmCluster(const SlurmCluster&) = delete;
   SlurmCluster& operator=(const SlurmCluster&) = delete;
@@ -34,9 +42,11 @@ class SlurmCluster {
 
  private:
   void start(const std::string& name, std::vector<std::string> argv);
+  void start_accounting();
 
   fs::path folder_;
   testing::ReservedPorts ports_;
+  std::optional<testing::ReservedPorts> accounting_ports_;  ///< MariaDB's, then slurmdbd's
   std::string missing_;
   std::string broken_;
   std::map<std::string, std::vector<std::string>> commands_;

@@ -24,7 +24,8 @@ using ::testing::Not;
 class SlurmPlatform : public PlatformTest {
  protected:
   void SetUp() override {
-    slurm_.emplace(folder_, 4);
+    ::setenv("TZ", "UTC", 1);  // Slurm's commands print local times
+    slurm_.emplace(folder_, 4, 2, memory());
     if (!slurm_->missing().empty()) GTEST_SKIP() << slurm_->missing();
     if (!slurm_->broken().empty()) GTEST_SKIP() << slurm_->broken();
     PlatformTest::SetUp();
@@ -32,9 +33,11 @@ class SlurmPlatform : public PlatformTest {
   void TearDown() override {
     stop_server();
     slurm_.reset();
+    ::unsetenv("TZ");
     PlatformTest::TearDown();
   }
   [[nodiscard]] std::vector<std::string> server_options() const override { return {"--slurm"}; }
+  [[nodiscard]] virtual SlurmMemory memory() const { return SlurmMemory::minutes; }
 
   /// A command that writes a line to a file of that name, and goes on until there is the file "go".
   [[nodiscard]] std::string until_told(const std::string& name) const {
@@ -268,6 +271,63 @@ TEST_F(SlurmPlatform, SomebodyEntersARankOfAnotherNode) {
   EXPECT_EQ(inside.status.code, 7);
   write("go", "");
   EXPECT_TRUE(becomes(id, "finished"));
+}
+
+class AccountedSlurmPlatform : public SlurmPlatform {
+ protected:
+  [[nodiscard]] SlurmMemory memory() const override { return SlurmMemory::accounting; }
+
+  /// Waits until slurmctld has forgotten the jobs that have ended.
+  [[nodiscard]] static bool slurmctld_forgets(const std::string& slurm_job) {
+    return eventually(
+        [&] {
+          const CommandResult shown = run_command({"scontrol", "show", "job", slurm_job}, {});
+          return shown.err.find("Invalid job id") != std::string::npos;
+        },
+        seconds(120));
+  }
+  [[nodiscard]] static std::string accounted(const std::string& slurm_job,
+                                             const std::string& field) {
+    return slurm({"sacct", "--jobs=" + slurm_job, "--allocations", "--noheader", "--parsable2",
+                  "--format=" + field});
+  }
+  [[nodiscard]] static std::string only_slurm_job() {
+    const auto ids = SlurmCluster::jobs();
+    return ids.size() == 1 ? ids.front() : "";
+  }
+};
+
+TEST_F(AccountedSlurmPlatform, WhatWasCancelledLongAgoWithoutAServerIsKnownFromTheAccounting) {
+  const long id = submit({"--command", until_told("ran")});
+  ASSERT_TRUE(has("ran", "0\n"));
+  const std::string slurm_job = only_slurm_job();
+  kill_server();
+  slurm({"scancel", slurm_job});
+  ASSERT_TRUE(slurmctld_forgets(slurm_job));
+  // Slurm's accounting is behind by a moment.
+  ASSERT_TRUE(eventually([&] { return accounted(slurm_job, "State").starts_with("CANCELLED"); },
+                         seconds(60)));
+  start_server();
+  EXPECT_TRUE(becomes(id, "killed"));
+  EXPECT_THAT(assay({"job", std::to_string(id)}).out, HasSubstr("cancelled from outside"));
+  EXPECT_EQ(text_of("ran"), "0\n");
+}
+
+TEST_F(AccountedSlurmPlatform, TimesOfAJobThatSlurmctldForgotAreTheAccountings) {
+  const long id = submit({"--command", until_told("ran")});
+  ASSERT_TRUE(has("ran", "0\n"));
+  const std::string slurm_job = only_slurm_job();
+  kill_server();
+  // A controller that is killed with all its processes says nothing of its end.
+  slurm({"scancel", "--signal=KILL", "--full", slurm_job});
+  ASSERT_TRUE(slurmctld_forgets(slurm_job));
+  ASSERT_TRUE(eventually([&] { return accounted(slurm_job, "End") != "Unknown"; }, seconds(60)));
+  const std::string start = accounted(slurm_job, "Start");  // local time, as sacct prints it
+  const std::string end = accounted(slurm_job, "End");
+  start_server();
+  ASSERT_TRUE(eventually([&] { return !text_at(job(id), "ended").empty(); }, seconds(120)));
+  EXPECT_THAT(text_at(job(id), "started"), HasSubstr(start));
+  EXPECT_THAT(text_at(job(id), "ended"), HasSubstr(end));
 }
 
 }  // namespace
