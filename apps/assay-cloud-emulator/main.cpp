@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -20,7 +22,7 @@ int main(int argc, char** argv) {
   std::string root;
   std::string address = "127.0.0.1";
   int port = 0;
-  int threads = 4;
+  int threads = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4);
   app.add_option("--config", config, "JSON file: the account, and what to emulate")->required();
   app.add_option("--root", root, "folder for the objects")->required();
   app.add_option("--listen", address, "address to listen on")->capture_default_str();

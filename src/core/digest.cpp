@@ -11,16 +11,22 @@ namespace assay {
 
 namespace {
 
+/// Null where this machine's OpenSSL lacks it.
 const EVP_MD* algorithm(Hash hash) {
+  // Looked up once: OpenSSL 3 searches its providers each time for what EVP_md5() and its like
+  // give.
+  static const EVP_MD* const md5 = EVP_MD_fetch(nullptr, "MD5", nullptr);
+  static const EVP_MD* const sha1 = EVP_MD_fetch(nullptr, "SHA1", nullptr);
+  static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   switch (hash) {
     case Hash::md5:
-      return EVP_md5();
+      return md5;
     case Hash::sha1:
-      return EVP_sha1();
+      return sha1;
     case Hash::sha256:
       break;
   }
-  return EVP_sha256();
+  return sha256;
 }
 
 }  // namespace
@@ -52,7 +58,8 @@ std::string Digest::finish() {
 }
 
 void Digest::reset() {
-  if (!state_->context || EVP_DigestInit_ex(state_->context.get(), state_->md, nullptr) != 1)
+  if (!state_->context || state_->md == nullptr ||
+      EVP_DigestInit_ex(state_->context.get(), state_->md, nullptr) != 1)
     throw Error(ErrorKind::environment, "this machine's OpenSSL refuses a hash", {},
                 "MD5 and SHA-1 are part of the cloud's protocol; a FIPS-only OpenSSL lacks them");
 }

@@ -48,7 +48,7 @@ Intake Emulator::intake(const ServerRequest& head) {
     refusal->headers.emplace_back("Date", http::http_date(accounts_.clock()));
     intake.refusal = std::move(refusal);
   } else if (head.method == "PUT" && !target.key.empty()) {
-    intake.spool = store_.spool();
+    intake.spool = store_.new_file();
     if (const auto fault = faults_.meet_at_head(head)) intake.close_after = fault->bytes;
   }
   return intake;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <utility>
 
@@ -26,14 +25,11 @@ using asio::ip::tcp;
 constexpr std::size_t kMaxHead = 64 << 10;
 constexpr std::size_t kMaxBody = 16 << 20;
 constexpr std::size_t kPiece = 256 << 10;
+// A small request comes whole with the first read.
+constexpr std::size_t kFirstRead = 16 << 10;
 
 /// Ends the connection without an answer.
 struct Hangup {};
-
-std::filesystem::path spool_name(const std::filesystem::path& folder) {
-  static std::atomic<std::uint64_t> next{0};
-  return folder / fmt::format("body-{}", ++next);
-}
 
 std::string_view reason(int status) {
   static constexpr auto kReasons = std::to_array<std::pair<int, std::string_view>>({
@@ -90,6 +86,7 @@ class Connection {
   Connection(tcp::socket socket, Handler& handler)
       : socket_(std::move(socket)), handler_(handler), timer_(socket_.get_executor()) {
     piece_.resize(kPiece);
+    buffer_.reserve(kFirstRead);
   }
 
   asio::awaitable<void> serve() {
@@ -172,7 +169,7 @@ class Connection {
       });
       co_return;
     }
-    request.body_file = spool_name(intake.spool);
+    request.body_file = intake.spool;
     const UniqueFd file(
         ::open(request.body_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file)

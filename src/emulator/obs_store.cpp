@@ -1,6 +1,7 @@
 #include "emulator/obs_store.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -68,15 +69,18 @@ std::vector<std::pair<int, std::string>> named_parts(const std::string& body) {
 
 }  // namespace
 
-ObsStore::ObsStore(const Settings& settings)
-    : spool_(settings.root / "spool"), data_(settings.root / "objects") {
-  make_directories(spool_);
+ObsStore::ObsStore(const Settings& settings) : data_(settings.root / "objects") {
   make_directories(data_);
   for (const auto& bucket : settings.buckets) buckets_[bucket];
   // What an earlier emulator left in the folder stays: its numbers are not given again.
   for (const auto& entry : std::filesystem::directory_iterator(data_))
-    next_file_ = std::max(
-        next_file_, parse_number<std::uint64_t>(entry.path().filename().string()).value_or(0));
+    last_file_ =
+        std::max(last_file_.load(),
+                 parse_number<std::uint64_t>(entry.path().filename().string()).value_or(0));
+}
+
+std::filesystem::path ObsStore::new_file() {
+  return data_ / fmt::format("{}", ++last_file_);
 }
 
 bool ObsStore::has(const std::string& bucket, const std::string& key) {
@@ -94,10 +98,7 @@ bool ObsStore::has_prefix(const std::string& bucket, const std::string& prefix) 
 }
 
 ObsStore::Segment ObsStore::keep(ServerRequest& request) {
-  Segment segment{data_ / fmt::format("{}", ++next_file_), request.body_size};
-  std::filesystem::rename(request.body_file, segment.file);
-  request.body_file.clear();
-  return segment;
+  return {std::exchange(request.body_file, {}), request.body_size};
 }
 
 void ObsStore::forget(const std::vector<Segment>& segments) {
@@ -108,7 +109,7 @@ void ObsStore::forget(const std::vector<Segment>& segments) {
 void ObsStore::put_text(const std::string& bucket, const std::string& key,
                         const std::string& content) {
   const std::lock_guard lock(mutex_);
-  const Segment segment{data_ / fmt::format("{}", ++next_file_), content.size()};
+  const Segment segment{new_file(), content.size()};
   write_file_atomic(segment.file, content, false);
   Object& object = buckets_[bucket][key];
   forget(object.segments);

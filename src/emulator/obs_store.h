@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -19,8 +20,8 @@ class ObsStore {
  public:
   explicit ObsStore(const Settings& settings);
 
-  /// The folder for spooled bodies, on the same file system as the objects.
-  [[nodiscard]] const std::filesystem::path& spool() const { return spool_; }
+  /// For a body that may become an object. Nobody else gets this name.
+  [[nodiscard]] std::filesystem::path new_file();
 
   /// Answers an authorized request. `key` is empty for operations on the bucket itself.
   [[nodiscard]] ServerResponse handle(ServerRequest& request, const std::string& bucket,
@@ -79,11 +80,10 @@ class ObsStore {
   Segment keep(ServerRequest& request);
   void forget(const std::vector<Segment>& segments);
 
-  std::filesystem::path spool_;
   std::filesystem::path data_;
   std::mutex mutex_;
   const std::int64_t started_ns_ = wall_now_ns();
-  std::uint64_t next_file_ = 0;
+  std::atomic<std::uint64_t> last_file_ = 0;
   std::uint64_t next_upload_ = 0;
   std::map<std::string, Objects> buckets_;
   std::map<std::string, Upload> uploads_;  // by id

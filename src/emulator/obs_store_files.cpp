@@ -1,8 +1,6 @@
 #include <fstream>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "core/digest.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -16,10 +14,7 @@ namespace assay::emulator {
 bool ObsStore::put_file(const std::string& bucket, const std::string& key,
                         const std::filesystem::path& file) {
   Segment segment;
-  {
-    const std::lock_guard lock(mutex_);
-    segment.file = data_ / fmt::format("{}", ++next_file_);
-  }
+  segment.file = new_file();
   // Copied without the lock: a large file would keep all requests waiting.
   std::error_code ec;
   if (!std::filesystem::copy_file(file, segment.file, ec)) {

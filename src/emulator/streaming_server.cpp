@@ -31,17 +31,20 @@ int ServerRequest::number(std::string_view name, int fallback) const {
 struct HttpServer::State {
   explicit State(Handler& given) : handler(given) {}
   Handler& handler;
-  asio::io_context context;
+  asio::io_context context{1};
   asio::ip::tcp::acceptor acceptor{context};
   asio::signal_set signals{context, SIGTERM, SIGINT};
   std::atomic<std::uint64_t> connections{0};
+  // A connection stays with one thread: threads that take over from each other would have to be
+  // woken for every piece of work.
+  std::vector<std::unique_ptr<asio::io_context>> others;
 
   asio::awaitable<void> accept() {
     for (;;) {
-      auto socket = co_await acceptor.async_accept(asio::make_strand(context), asio::use_awaitable);
-      ++connections;
-      auto executor = socket.get_executor();
-      asio::co_spawn(executor, serve_connection(std::move(socket), handler), asio::detached);
+      const std::uint64_t turn = connections++ % (1 + others.size());
+      asio::io_context& place = turn == 0 ? context : *others[turn - 1];
+      auto socket = co_await acceptor.async_accept(place, asio::use_awaitable);
+      asio::co_spawn(place, serve_connection(std::move(socket), handler), asio::detached);
     }
   }
 };
@@ -73,10 +76,18 @@ std::uint64_t HttpServer::connections() const {
 }
 
 void HttpServer::run(int threads) {
-  state_->signals.async_wait([this](const std::error_code&, int) { state_->context.stop(); });
+  for (int i = 1; i < threads; ++i) state_->others.push_back(std::make_unique<asio::io_context>(1));
+  state_->signals.async_wait([this](const std::error_code&, int) {
+    for (const auto& other : state_->others) other->stop();
+    state_->context.stop();
+  });
   asio::co_spawn(state_->context, state_->accept(), asio::detached);
   std::vector<std::jthread> workers;
-  for (int i = 1; i < threads; ++i) workers.emplace_back([this] { state_->context.run(); });
+  for (const auto& other : state_->others)
+    workers.emplace_back([context = other.get()] {
+      const auto stay = asio::make_work_guard(*context);
+      context->run();
+    });
   state_->context.run();
 }
 

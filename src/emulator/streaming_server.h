@@ -51,7 +51,7 @@ struct ServerResponse {
 /// What happens to a request's body.
 struct Intake {
   std::optional<ServerResponse> refusal;     ///< answered without reading the body
-  std::filesystem::path spool;               ///< a folder for the body; empty: kept in memory
+  std::filesystem::path spool;               ///< a file for the body; empty: kept in memory
   std::optional<std::uint64_t> close_after;  ///< bytes of the body, then the connection is closed
 };
 

@@ -54,6 +54,7 @@ struct Running {
   std::int64_t deadline_ns;
   Outcome outcome;
   UniqueFd file;
+  std::string small_body{};  // read before, sent together with the head
   std::uint64_t body_size = 0;
   std::uint64_t sent = 0;
   std::int64_t begun_ns = mono_now_ns();
@@ -65,6 +66,21 @@ struct Running {
   }
 };
 
+/// Some bytes of the slice from `from` on, at least one. Throws Error when there is none.
+std::size_t read_slice(const UniqueFd& file, const FileSlice& slice, std::uint64_t from,
+                       char* buffer, std::size_t wanted) {
+  ssize_t n = 0;
+  do {
+    n = ::pread(file.get(), buffer, wanted, static_cast<off_t>(slice.offset + from));
+  } while (n < 0 && errno == EINTR);
+  if (n < 0)
+    throw system_error(ErrorKind::environment, "cannot read the file", slice.path.string(), errno);
+  if (n == 0)
+    throw Error(ErrorKind::environment, "the file became shorter while it was sent",
+                slice.path.string(), "send it when nothing writes to it");
+  return static_cast<std::size_t>(n);
+}
+
 std::size_t read_body(char* buffer, std::size_t size, std::size_t count, void* user) {
   auto& running = *static_cast<Running*>(user);
   const std::uint64_t left = running.body_size - running.sent;
@@ -74,25 +90,13 @@ std::size_t read_body(char* buffer, std::size_t size, std::size_t count, void* u
   if (const auto* text = std::get_if<std::string>(&running.request.body)) {
     std::memcpy(buffer, text->data() + running.sent, wanted);
   } else {
-    const auto& slice = std::get<FileSlice>(running.request.body);
-    ssize_t n = 0;
-    do {
-      n = ::pread(running.file.get(), buffer, wanted,
-                  static_cast<off_t>(slice.offset + running.sent));
-    } while (n < 0 && errno == EINTR);
-    if (n <= 0) {
-      try {
-        if (n < 0)
-          throw system_error(ErrorKind::environment, "cannot read the file", slice.path.string(),
-                             errno);
-        throw Error(ErrorKind::environment, "the file became shorter while it was sent",
-                    slice.path.string(), "send it when nothing writes to it");
-      } catch (...) {
-        running.fail();
-      }
+    try {
+      wanted = read_slice(running.file, std::get<FileSlice>(running.request.body), running.sent,
+                          buffer, wanted);
+    } catch (...) {
+      running.fail();
       return CURL_READFUNC_ABORT;
     }
-    wanted = static_cast<std::size_t>(n);
   }
   running.sent += wanted;
   if (running.exchange.on_sent) running.exchange.on_sent({buffer, wanted});
@@ -184,6 +188,33 @@ class HeaderList {
   curl_slist* list_ = nullptr;
 };
 
+/// libcurl sends a body of this size together with the head: one packet and one turn of the server
+/// less than one that it asks for.
+constexpr std::uint64_t kSmallBody = 32 << 10;
+
+void send_with_head(CURL* curl, Running& running, HeaderList& headers) {
+  const Request& request = running.request;
+  std::string_view body;
+  if (const auto* text = std::get_if<std::string>(&request.body)) {
+    body = *text;
+  } else {
+    const auto& slice = std::get<FileSlice>(request.body);
+    running.small_body.resize(slice.size);
+    for (std::size_t done = 0; done < slice.size;)
+      done += read_slice(running.file, slice, done, running.small_body.data() + done,
+                         running.small_body.size() - done);
+    body = running.small_body;
+  }
+  if (running.exchange.on_sent && !body.empty()) running.exchange.on_sent(body);
+  curl_easy_setopt(curl, CURLOPT_POST, 1L);
+  curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+  curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
+  // Else libcurl would call it a form's.
+  const bool has_type = std::ranges::any_of(
+      request.headers, [](const auto& header) { return to_lower(header.first) == "content-type"; });
+  if (!has_type) headers.add("Content-Type:");
+}
+
 void set_up_body(CURL* curl, Running& running, HeaderList& headers) {
   const Request& request = running.request;
   if (const auto* slice = std::get_if<FileSlice>(&request.body)) {
@@ -200,15 +231,19 @@ void set_up_body(CURL* curl, Running& running, HeaderList& headers) {
   if (request.method == "HEAD") {
     curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
   } else if (carries) {
-    curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
-    curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(running.body_size));
-    curl_easy_setopt(curl, CURLOPT_READFUNCTION, &read_body);
-    curl_easy_setopt(curl, CURLOPT_READDATA, &running);
-    curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, &seek_body);
-    curl_easy_setopt(curl, CURLOPT_SEEKDATA, &running);
-    curl_easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE,
-                     running.body_size > (1U << 20) ? 256L << 10 : 64L << 10);
     headers.add("Expect:");
+    if (running.body_size <= kSmallBody) {
+      send_with_head(curl, running, headers);
+    } else {
+      curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+      curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(running.body_size));
+      curl_easy_setopt(curl, CURLOPT_READFUNCTION, &read_body);
+      curl_easy_setopt(curl, CURLOPT_READDATA, &running);
+      curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, &seek_body);
+      curl_easy_setopt(curl, CURLOPT_SEEKDATA, &running);
+      curl_easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE,
+                       running.body_size > (1U << 20) ? 256L << 10 : 64L << 10);
+    }
   }
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
 }
