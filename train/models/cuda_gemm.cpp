@@ -104,27 +104,31 @@ class Plan {
     check_blas(run_with(algorithms_[best_], a, b, out, workspace), "a product");
   }
 
-  // First all algorithms for a short while, then the best of them by turns and for longer. A device
-  // that has been idle has a clock that it cannot hold, at which others win than in a training: it
-  // is kept busy first.
+  // A device at its power limit takes its clock from what it computes, but not at once: an
+  // algorithm is timed alone, for long enough that its time is the one at the clock which its own
+  // power allows. Those that take short turns have a clock in common, and the one that needs less
+  // power does not win.
   void choose(const torch::Tensor& a, const torch::Tensor& b, torch::Tensor& out,
               const torch::Tensor& workspace) {
-    constexpr double kBusyFirst = 0.1;  // seconds
-    constexpr double kShort = 0.015;
-    constexpr double kLong = 0.04;
-    constexpr std::size_t kLeft = 4;
-    constexpr int kRounds = 3;
-    const auto taken = [&](std::size_t algorithm, double seconds) {
+    constexpr double kBusyFirst = 0.1;  // seconds: an idle device has a clock that it cannot hold
+    constexpr double kSettle = 0.025;
+    constexpr double kTimed = 0.06;
+    constexpr std::size_t kLeft = 3;  // that are timed again
+    constexpr int kAgain = 2;
+    const auto repeat = [&](std::size_t algorithm, double seconds) {
       return seconds_of(algorithms_[algorithm], seconds, a, b, out, workspace);
     };
-    static_cast<void>(taken(0, kBusyFirst));
+    const auto taken = [&](std::size_t algorithm) {
+      static_cast<void>(repeat(algorithm, kSettle));
+      return repeat(algorithm, kTimed);
+    };
+    static_cast<void>(repeat(0, kBusyFirst));
     std::vector<Trial> trials;
-    for (std::size_t i = 0; i < algorithms_.size(); ++i) trials.push_back({i, taken(i, kShort)});
+    for (std::size_t i = 0; i < algorithms_.size(); ++i) trials.push_back({i, taken(i)});
     std::ranges::sort(trials, {}, &Trial::seconds);
     trials.resize(std::min(trials.size(), kLeft));
-    for (Trial& each : trials) each.seconds = 0;
-    for (int round = 0; round < kRounds; ++round)
-      for (Trial& each : trials) each.seconds += taken(each.algorithm, kLong);
+    for (int round = 0; round < kAgain; ++round)
+      for (Trial& each : trials) each.seconds += taken(each.algorithm);
     best_ = std::ranges::min_element(trials, {}, &Trial::seconds)->algorithm;
   }
 

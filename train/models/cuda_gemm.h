@@ -9,7 +9,7 @@ namespace assay::train {
 // two differ by some percent.
 
 /// From now on: the first product of a shape is timed with every algorithm that cuBLAS offers for
-/// it, some tenths of a second, unless a graph is being captured.
+/// it, one to two seconds, unless a graph is being captured.
 void time_gemm_algorithms(bool wanted) noexcept;
 
 /// Whether gemm() can compute it: asked for, contiguous matrices of one 16-bit type on a device,
