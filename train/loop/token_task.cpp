@@ -394,8 +394,8 @@ MakeTask read_token(const std::string& workload, Settings& common, workload::Opt
       "once; auto is bf16 on one CUDA device in bf16 and fp8 with adamw and one batch a step");
   own.product_trials = options.flag(
       "product_trials", false,
-      "on CUDA, in bf16 and fp16: time cuBLAS's algorithms for each product at its first use, some "
-      "seconds in all, instead of taking those that it predicts");
+      "on CUDA, in bf16 and fp16: time cuBLAS's algorithms for each product at its first use, "
+      "about half a minute in all, instead of taking those that it predicts");
   own.start_from =
       options.text("weights", "",
                    workload::per_rank(
