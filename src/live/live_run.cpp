@@ -74,8 +74,7 @@ std::string LiveRun::log_text(std::optional<int> rank, std::int64_t& from, std::
   return console_->text(rank, from, most);
 }
 
-Json LiveRun::metrics(const MetricsQuery& query) {
-  const std::scoped_lock hold(lock_);
+Json LiveRun::read_metrics(const MetricsQuery& query) {
   look();
   if (!is_fresh(metrics_looked_ns_)) metrics_->look(watch_, kBytesOfAnswer);
   Json json = metrics_->read(query);
@@ -83,20 +82,23 @@ Json LiveRun::metrics(const MetricsQuery& query) {
   return json;
 }
 
+Json LiveRun::metrics(const MetricsQuery& query) {
+  const std::scoped_lock hold(lock_);
+  return read_metrics(query);
+}
+
 LiveRun::MetricsText LiveRun::metrics_text(const MetricsQuery& query) {
   constexpr std::size_t kKept = 8;
-  {
-    const std::scoped_lock hold(lock_);
-    const bool stale = metrics_looked_ns_ == 0 || mono_now_ns() - metrics_looked_ns_ >= kFresh;
-    for (const Shared& known : shared_)
-      if (!stale && known.looked_ns == metrics_looked_ns_ && known.query == query)
-        return known.text;
-  }
-  const Json answer = metrics(query);
+  // To its end: an answer is of the look that it is kept with, and who asks for the same meanwhile
+  // waits for it.
+  const std::scoped_lock hold(lock_);
+  const bool stale = metrics_looked_ns_ == 0 || mono_now_ns() - metrics_looked_ns_ >= kFresh;
+  for (const Shared& known : shared_)
+    if (!stale && known.looked_ns == metrics_looked_ns_ && known.query == query) return known.text;
+  const Json answer = read_metrics(query);
   MetricsText text{std::make_shared<const std::string>(dump_line(answer)),
                    answer["newest"].get<double>(),
                    answer["ended"].get<bool>() && !answer["indexing"].get<bool>()};
-  const std::scoped_lock hold(lock_);
   shared_.push_front({query, metrics_looked_ns_, text});
   if (shared_.size() > kKept) shared_.pop_back();
   return text;

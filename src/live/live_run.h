@@ -37,8 +37,10 @@ class LiveRun {
   [[nodiscard]] bool ended();
 
  private:
+  // With the lock held:
   void look();
   void look_at_console();
+  [[nodiscard]] Json read_metrics(const MetricsQuery& query);
   void add_state(Json& json) const;
 
   std::mutex lock_;
