@@ -17,12 +17,20 @@ constexpr Nanoseconds kLimit = std::chrono::seconds(10);
 constexpr std::size_t kMostOutput = 64U << 20;  // 100,000 jobs of others
 constexpr std::size_t kMostWords = 300;
 
+// This machine may have no descriptor or process to spare for a moment: for who asks, that is the
+// same as a slurmctld that does not answer.
 CommandResult call(const std::vector<std::string>& argv) {
   CommandOptions options;
   options.timeout = kLimit;
   options.max_output = kMostOutput;
   options.env = {{"SLURM_TIME_FORMAT", "%s"}};
-  return run_command(argv, options);
+  try {
+    return run_command(argv, options);
+  } catch (const Error& error) {
+    CommandResult failed;
+    failed.err = error.message();
+    return failed;
+  }
 }
 
 std::string words_of(const std::string& program, const CommandResult& result) {

@@ -10,7 +10,8 @@
 #include "slurm/job.h"
 #include "slurm/slurm_node.h"
 
-/// Slurm's commands. Every call is bounded in time, and blocks until then.
+/// Slurm's commands. Every call is bounded in time, and blocks until then. A command that this
+/// machine cannot start has no answer.
 namespace assay::slurm {
 
 /// Why there is no answer, in words: "squeue: no answer within 10 s".
