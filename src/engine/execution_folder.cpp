@@ -1,10 +1,12 @@
 #include "engine/execution_folder.h"
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/regular_file.h"
@@ -23,15 +25,47 @@ constexpr const char* kEnd = "end.json";
 constexpr const char* kStop = "stop";
 constexpr const char* kExecutionLock = "lock";
 
+// That this machine has nothing to spare, or that a file system is away, says nothing of a file.
+bool is_passing(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == EIO || error == ESTALE ||
+         error == ETIMEDOUT;
+}
+
+// The text of a file that decides what becomes of the execution; empty: there is no such file.
+// Where that cannot be told now, it is an Error.
+std::string read_decisive(const fs::path& file) {
+  const UniqueFd fd(
+      ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+  const auto failed = [&] {
+    return system_error(ErrorKind::environment, "cannot read", file.string(), errno);
+  };
+  if (!fd && is_passing(errno)) throw failed();
+  struct stat about {};
+  if (!fd || ::fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
+  std::string text;
+  std::array<char, 4096> buffer;
+  for (;;) {
+    const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw failed();
+    if (n == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+}
+
 template <class T>
-std::optional<T> read_optional(const fs::path& file) {
-  const std::string text = read_regular_file_or_empty(file);
+std::optional<T> parse_optional(const std::string& text, const fs::path& file) {
   if (text.empty()) return std::nullopt;
   try {
     return fields_from_json<T>(parse_json(text, file.string()), file.string());
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+template <class T>
+std::optional<T> read_optional(const fs::path& file) {
+  return parse_optional<T>(read_regular_file_or_empty(file), file);
 }
 
 struct flock whole_file() {
@@ -87,7 +121,8 @@ bool ExecutionFolder::decide(const Beginning& beginning) const {
 }
 
 std::optional<Beginning> ExecutionFolder::beginning() const {
-  return read_optional<Beginning>(path_ / kBegun);
+  const fs::path file = path_ / kBegun;
+  return parse_optional<Beginning>(read_decisive(file), file);
 }
 
 void ExecutionFolder::note_stop() const {
@@ -104,16 +139,22 @@ void ExecutionFolder::write_end(const ControllerEnd& end) const {
 }
 
 std::optional<ControllerEnd> ExecutionFolder::end() const {
-  return read_optional<ControllerEnd>(path_ / kEnd);
+  const fs::path file = path_ / kEnd;
+  return parse_optional<ControllerEnd>(read_decisive(file), file);
 }
 
 // A lock of the open file: asking for it does not take it, so that nobody is turned away by a
 // question.
 bool ExecutionFolder::held() const {
-  const UniqueFd fd(::open((path_ / kExecutionLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  const fs::path file = path_ / kExecutionLock;
+  const UniqueFd fd(::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd && is_passing(errno))
+    throw system_error(ErrorKind::environment, "cannot open the lock", file.string(), errno);
   if (!fd) return false;
   struct flock lock = whole_file();
-  return ::fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  if (::fcntl(fd.get(), F_OFD_GETLK, &lock) != 0)
+    throw system_error(ErrorKind::environment, "cannot look at the lock", file.string(), errno);
+  return lock.l_type != F_UNLCK;
 }
 
 ExecutionLock::ExecutionLock(const ExecutionFolder& folder) {

@@ -102,6 +102,8 @@ class ExecutionFolder {
 
   /// Decides whether the execution takes place; false: that was decided before.
   [[nodiscard]] bool decide(const Beginning& beginning) const;
+  /// Nothing where it is not decided, or not by a file that can be understood. Throws where this
+  /// machine cannot look: it has no descriptor to spare, or the file system is away.
   [[nodiscard]] std::optional<Beginning> beginning() const;
 
   /// That its controller is told to end, written before it is: a server that comes later must not
@@ -110,9 +112,10 @@ class ExecutionFolder {
   [[nodiscard]] bool stop_noted() const;
 
   void write_end(const ControllerEnd& end) const;
+  /// As beginning().
   [[nodiscard]] std::optional<ControllerEnd> end() const;
 
-  /// Whether its controller lives.
+  /// Whether its controller lives. Throws where this machine cannot look.
   [[nodiscard]] bool held() const;
 
  private:

@@ -1,5 +1,7 @@
 #include "engine/slurm_overview.h"
 
+#include <exception>
+
 #include <fmt/format.h>
 
 #include "slurm/slurm_commands.h"
@@ -66,7 +68,11 @@ void SlurmOverview::run(const std::stop_token& stop) {
   while (!changed_.wait_for(lock, stop, kAskEvery, [] { return false; }) &&
          !stop.stop_requested()) {
     lock.unlock();
-    refresh();
+    try {
+      refresh();
+    } catch (const std::exception&) {
+      // There was no memory for the answer: it is asked again.
+    }
     lock.lock();
   }
 }

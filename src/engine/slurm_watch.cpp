@@ -172,8 +172,12 @@ void SlurmWatch::submit(const LivePtr& live) {
     const std::lock_guard guard(mutex_);
     stopped = live->stopped;
   }
-  // Begun before: it is found, not submitted again.
-  if (live->folder.beginning()) return leave_starter(live, SlurmPhase::recalled);
+  try {
+    // Begun before: it is found, not submitted again.
+    if (live->folder.beginning()) return leave_starter(live, SlurmPhase::recalled);
+  } catch (const Error&) {
+    return leave_starter(live, SlurmPhase::unsure);  // that cannot be looked at now
+  }
   if (stopped || !overview_.trouble().empty()) return leave_starter(live, SlurmPhase::unsure);
   const PlacedSuite suite = suite_in_slurm(order);
   write_execution(

@@ -81,6 +81,8 @@ class SlurmWatch {
   void leave_starter(const LivePtr& live, SlurmPhase phase, const std::string& slurm_job = {});
 
   void watch(const std::stop_token& stop);
+  /// One look at everything; gives whether something is to begin or end.
+  [[nodiscard]] bool look_at_all(const std::stop_token& stop);
   void ask_slurm();
   void cancel_leftovers();
   void step(const LivePtr& live);

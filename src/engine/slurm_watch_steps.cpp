@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <exception>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -66,30 +67,11 @@ jobs::Event began(const Order& order, jobs::EventKind kind, const slurm::Allocat
 
 void SlurmWatch::watch(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    std::vector<LivePtr> all;
-    bool ask = false;
-    {
-      const std::lock_guard guard(mutex_);
-      ask = (!live_.empty() || !leftovers_.empty()) &&
-            mono_now_ns() >= std::max(next_ask_ns_, rest_until_ns_);
-    }
-    if (ask) ask_slurm();
-    cancel_leftovers();
-    {
-      const std::lock_guard guard(mutex_);
-      for (const auto& [execution, live] : live_)
-        if (!live->with_starter) all.push_back(live);
-    }
-    bool busy = false;
-    for (const LivePtr& live : all) {
-      if (stop.stop_requested()) return;
-      try {
-        step(live);
-      } catch (const Error&) {
-        // The disk is full, or away: looked at again in a moment.
-      }
-      const std::lock_guard guard(mutex_);
-      busy |= live->phase != SlurmPhase::running || live->stopped;
+    bool busy = true;
+    try {
+      busy = look_at_all(stop);
+    } catch (const std::exception&) {
+      // No memory for a moment: looked at again.
     }
     std::unique_lock lock(mutex_);
     if (busy) next_ask_ns_ = std::min(next_ask_ns_, mono_now_ns() + kAskSoon.count());
@@ -99,6 +81,36 @@ void SlurmWatch::watch(const std::stop_token& stop) {
       changed_.wait_for(lock, stop, busy ? kLookSoon : kLookSeldom,
                         [this] { return std::exchange(news_, false); });
   }
+}
+
+bool SlurmWatch::look_at_all(const std::stop_token& stop) {
+  bool ask = false;
+  {
+    const std::lock_guard guard(mutex_);
+    ask = (!live_.empty() || !leftovers_.empty()) &&
+          mono_now_ns() >= std::max(next_ask_ns_, rest_until_ns_);
+  }
+  if (ask) ask_slurm();
+  cancel_leftovers();
+  std::vector<LivePtr> all;
+  {
+    const std::lock_guard guard(mutex_);
+    for (const auto& [execution, live] : live_)
+      if (!live->with_starter) all.push_back(live);
+  }
+  bool busy = false;
+  for (const LivePtr& live : all) {
+    if (stop.stop_requested()) return busy;
+    try {
+      step(live);
+    } catch (const std::exception&) {
+      // The disk is full, or away, or this machine has nothing to spare: looked at again in a
+      // moment.
+    }
+    const std::lock_guard guard(mutex_);
+    busy |= live->phase != SlurmPhase::running || live->stopped;
+  }
+  return busy;
 }
 
 void SlurmWatch::ask_slurm() {

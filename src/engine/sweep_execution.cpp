@@ -1,5 +1,9 @@
 #include "engine/sweep_execution.h"
 
+#include <array>
+#include <exception>
+
+#include <fcntl.h>
 #include <poll.h>
 
 #include "core/files.h"
@@ -21,10 +25,15 @@ bool an_agent_lives(const std::string& mark) {
   return false;
 }
 
-}  // namespace
+// Without descriptors all of /proc looks empty.
+bool can_look() {
+  const std::array<UniqueFd, 2> both{UniqueFd(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                                     UniqueFd(::open("/proc/self/environ", O_RDONLY | O_CLOEXEC))};
+  return both[0] && both[1];
+}
 
-bool sweep_execution(const ExecutionFolder& folder, const std::filesystem::path& bindir,
-                     Nanoseconds patience, const std::stop_token& stop) {
+bool sweep(const ExecutionFolder& folder, const std::filesystem::path& bindir, Nanoseconds patience,
+           const std::stop_token& stop) {
   const std::string mark = folder.path().string();
   const std::int64_t deadline = mono_now_ns() + patience.count();
   while (an_agent_lives(mark) && mono_now_ns() < deadline) {
@@ -38,7 +47,19 @@ bool sweep_execution(const ExecutionFolder& folder, const std::filesystem::path&
     options.timeout = kSweepLimit;
     (void)run_command({(bindir / "assay").string(), "job-controller", mark, "--sweep"}, options);
   }
-  return !stop.stop_requested() && processes_with(kExecutionVariable, mark).empty();
+  return can_look() && !stop.stop_requested() && processes_with(kExecutionVariable, mark).empty() &&
+         can_look();
+}
+
+}  // namespace
+
+bool sweep_execution(const ExecutionFolder& folder, const std::filesystem::path& bindir,
+                     Nanoseconds patience, const std::stop_token& stop) {
+  try {
+    return sweep(folder, bindir, patience, stop);
+  } catch (const std::exception&) {
+    return false;  // no descriptor, process or memory to spare: somebody may be left
+  }
 }
 
 }  // namespace assay::engine

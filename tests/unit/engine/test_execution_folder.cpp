@@ -6,6 +6,7 @@
 
 #include "engine/execution_folder.h"
 #include "error_of.h"
+#include "no_descriptors.h"
 #include "temporary_folder.h"
 
 namespace assay::engine {
@@ -52,6 +53,24 @@ TEST(ExecutionFolder, IsHeldWhileItsControllerLives) {
     EXPECT_TRUE(folder.held());  // asking has not taken it away
   }
   EXPECT_FALSE(folder.held());
+}
+
+// Else a machine without descriptors would take everything that runs for ended.
+TEST(ExecutionFolder, SaysNothingOfWhatItCannotLookAt) {
+  const TemporaryFolder temporary;
+  const ExecutionFolder folder(temporary.path());
+  const ExecutionLock lock(folder);
+  folder.write_end({.exit_code = 3});
+  ASSERT_TRUE(folder.decide({.pid = 7}));
+  {
+    const testing::NoDescriptors none;
+    EXPECT_THROW((void)folder.held(), Error);
+    EXPECT_THROW((void)folder.beginning(), Error);
+    EXPECT_THROW((void)folder.end(), Error);
+  }
+  EXPECT_TRUE(folder.held());
+  EXPECT_EQ(folder.beginning()->pid, 7);
+  EXPECT_EQ(folder.end()->exit_code, 3);
 }
 
 TEST(ExecutionFolder, ReadsNothingFromWhatIsCutOrForeign) {
