@@ -94,6 +94,13 @@ void ControllerProcess::signal(int number) const noexcept {
 }
 
 void ControllerProcess::reap() const noexcept {
+  // By its descriptor: it may have been collected before, and its number another child's by now.
+  constexpr auto kByDescriptor = static_cast<idtype_t>(3);  // P_PIDFD, which older headers lack
+  siginfo_t about{};
+  if (fd_ &&
+      (::waitid(kByDescriptor, static_cast<id_t>(fd_.get()), &about, WEXITED | WNOHANG) == 0 ||
+       errno != EINVAL))
+    return;
   if (pid_ > 0) (void)::waitpid(pid_, nullptr, WNOHANG);
 }
 

@@ -21,6 +21,8 @@ class ControllerProcess {
   explicit ControllerProcess(pid_t pid);
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+  /// 0: there is none. Only while it is known to live is it no other's.
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   /// Readable when it has ended.
   [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
   [[nodiscard]] bool ended() const noexcept;

@@ -17,6 +17,8 @@ struct EmbeddedOptions {
   std::vector<EmbeddedNode> nodes{};  ///< at least one, each name once
   std::filesystem::path bindir{};     ///< holds assay and assay-agent
   Json ssh = Json::object();          ///< of remote nodes, as cluster.ssh of a suite
+  /// For a controller to begin: a machine may be busy, and its program not in memory yet.
+  Nanoseconds begin_limit = std::chrono::seconds(60);
   /// Whether a remote node can be reached; asked now and then, from a thread of its own. Bounded.
   /// Without it all can.
   std::function<bool(const EmbeddedNode&)> reach{};

@@ -1,6 +1,7 @@
 #include "engine/execution_watch.h"
 
 #include <algorithm>
+#include <exception>
 
 #include <poll.h>
 #include <signal.h>
@@ -17,8 +18,6 @@ namespace assay::engine {
 
 namespace {
 
-// For a controller to begin: a machine may be busy, and its program not in memory yet.
-constexpr Nanoseconds kBeginLimit = std::chrono::seconds(60);
 // For a controller that was told to end at once: its agents kill, and remove containers.
 constexpr Nanoseconds kForceLimit = std::chrono::seconds(20);
 // For agents whose controller was killed: they end their ranks themselves.
@@ -105,11 +104,19 @@ void ExecutionWatch::forget(const Execution& execution) {
   live_.erase(execution);
 }
 
+void ExecutionWatch::report_all(Reports& reports) {
+  while (!reports.empty()) {
+    reporter_(reports.front().first, reports.front().second);
+    reports.pop_front();
+  }
+}
+
 void ExecutionWatch::start(const Order& order) {
   const std::lock_guard guard(mutex_);
   if (live_.contains(order.execution)) return;  // it is started already
-  live_.emplace(order.execution, Live{order, ExecutionFolder(order.folder)});
+  // In this order: where there is no memory for one of them, it is not started, and may be later.
   to_start_.push_back(order.execution);
+  live_.emplace(order.execution, Live{order, ExecutionFolder(order.folder)});
   to_start_changed_.notify_all();
 }
 
@@ -159,11 +166,21 @@ void ExecutionWatch::start_orders(const std::stop_token& stop) {
     const Execution execution = to_start_.front();
     to_start_.pop_front();
     const auto found = live_.find(execution);
-    if (found == live_.end()) continue;
-    const Order order = found->second.order;
-    const auto devices = allocation_.take(execution, order.placement);
-    lock.unlock();
-    start_order(order, devices);
+    if (found == live_.end() || found->second.phase != Phase::waiting) continue;
+    try {
+      const Order order = found->second.order;
+      const auto devices = allocation_.take(execution, order.placement);
+      lock.unlock();
+      start_order(order, devices);
+    } catch (const std::exception&) {
+      // It cannot be looked at, or there is no memory to spare: what has become of it is found out
+      // as after a restart.
+      if (!lock.owns_lock()) lock.lock();
+      if (const auto again = live_.find(execution); again != live_.end()) {
+        again->second.phase = Phase::recalled;
+        wake();
+      }
+    }
   }
 }
 
@@ -204,7 +221,7 @@ void ExecutionWatch::start_order(const Order& order,
   } else if (problem.empty()) {
     live.process = std::move(process);
     live.phase = Phase::starting;
-    live.begin_by_ns = mono_now_ns() + kBeginLimit.count();
+    live.begin_by_ns = mono_now_ns() + options_.begin_limit.count();
   } else {
     forget(order.execution);
     lock.unlock();
@@ -217,30 +234,51 @@ void ExecutionWatch::start_order(const Order& order,
 // --- watching
 
 void ExecutionWatch::watch(const std::stop_token& stop) {
+  Reports reports;
   while (!stop.stop_requested()) {
-    Reports reports;
-    std::vector<pollfd> descriptors{{wake_.get(), POLLIN, 0}};
-    int wait_ms = -1;
-    {
-      const std::lock_guard guard(mutex_);
-      step_all(reports);
-      for (const auto& [execution, live] : live_) {
-        if (live.process && (live.phase == Phase::starting || live.phase == Phase::running))
-          descriptors.push_back({live.process.descriptor(), POLLIN, 0});
-        const int own = wait_of(live);
-        if (own >= 0) wait_ms = wait_ms < 0 ? own : std::min(wait_ms, own);
-      }
+    try {
+      watch_once(reports);
+    } catch (const std::exception&) {
+      ::poll(nullptr, 0, kSlowPollMs);  // no memory for a moment
     }
-    for (const auto& [execution, event] : reports) reporter_(execution, event);
-    if (!reports.empty()) continue;
-    ::poll(descriptors.data(), descriptors.size(), wait_ms);
-    std::uint64_t ignored = 0;
-    [[maybe_unused]] const auto got = ::read(wake_.get(), &ignored, sizeof ignored);
   }
 }
 
+void ExecutionWatch::watch_once(Reports& reports) {
+  std::vector<pollfd> descriptors{{wake_.get(), POLLIN, 0}};
+  int wait_ms = -1;
+  bool all = true;
+  {
+    const std::lock_guard guard(mutex_);
+    all = step_all(reports);
+    for (const auto& [execution, live] : live_) {
+      if (live.process && (live.phase == Phase::starting || live.phase == Phase::running))
+        descriptors.push_back({live.process.descriptor(), POLLIN, 0});
+      const int own = wait_of(live);
+      if (own >= 0) wait_ms = wait_ms < 0 ? own : std::min(wait_ms, own);
+    }
+  }
+  if (!reports.empty()) return report_all(reports);
+  // What could not be done about an end that shows on a descriptor is not tried without a pause.
+  if (all)
+    ::poll(descriptors.data(), descriptors.size(), wait_ms);
+  else
+    ::poll(descriptors.data(), 1, kSlowPollMs);
+  std::uint64_t ignored = 0;
+  [[maybe_unused]] const auto got = ::read(wake_.get(), &ignored, sizeof ignored);
+}
+
+void ExecutionWatch::find_process(Live& live) {
+  if (live.process || live.process.pid() == 0) return;
+  ControllerProcess process(live.process.pid());
+  // A child that is not collected keeps its number. Of another: while the lock is held, its holder
+  // lives, and the process of that number is no other.
+  if (process && (live.phase == Phase::starting || live.folder.held()))
+    live.process = std::move(process);
+}
+
 int ExecutionWatch::wait_of(const Live& live) {
-  if (live.phase == Phase::starting) return kBeginPollMs;
+  if (live.phase == Phase::starting) return live.killed ? kSlowPollMs : kBeginPollMs;
   if (live.phase == Phase::recalled) return kSlowPollMs;
   if (live.phase != Phase::running) return -1;
   const std::int64_t at_ns = std::min(live.asked < 2 ? live.force_at_ns : kNotPlanned,
@@ -251,17 +289,20 @@ int ExecutionWatch::wait_of(const Live& live) {
   return live.process ? -1 : kSlowPollMs;
 }
 
-void ExecutionWatch::step_all(Reports& reports) {
+bool ExecutionWatch::step_all(Reports& reports) {
   std::erase_if(sweepers_, [](const Sweeper& sweeper) { return sweeper.done->load(); });
+  bool all = true;
   std::vector<Execution> gone;
   for (auto& [execution, live] : live_) {
     try {
       if (step(execution, live, reports)) gone.push_back(execution);
-    } catch (const Error&) {
-      // The disk is full, or away: asked again in a moment.
+    } catch (const std::exception&) {
+      // The disk is full, or away, or there is no descriptor, thread or memory to spare.
+      all = false;
     }
   }
   for (const Execution& execution : gone) forget(execution);
+  return all;
 }
 
 bool ExecutionWatch::step(const Execution& execution, Live& live, Reports& reports) {
@@ -290,9 +331,7 @@ bool ExecutionWatch::step_recalled(const Execution& execution, Live& live, Repor
   }
   if (!beginning) throw Error(ErrorKind::environment, "begun.json cannot be read");
   // While the lock is held, its holder lives, and the process of that number is no other.
-  live.process = ControllerProcess(beginning->pid);
-  live.phase = Phase::running;
-  live.asked = live.folder.stop_noted() ? 1 : 0;
+  ControllerProcess process(beginning->pid);
   if (!live.folder.held()) {
     live.ended_unseen = true;
     sweep(execution, live);
@@ -301,36 +340,50 @@ bool ExecutionWatch::step_recalled(const Execution& execution, Live& live, Repor
   reports.emplace_back(execution, event_of(execution, jobs::EventKind::found));
   // It may have begun while the server was away.
   reports.back().second.at_ns = beginning->wall_ns;
+  live.process = std::move(process);
+  live.asked = live.folder.stop_noted() ? 1 : 0;
+  live.phase = Phase::running;
   return false;
 }
 
 bool ExecutionWatch::step_starting(const Execution& execution, Live& live, Reports& reports) {
-  if (live.stopped) (void)live.folder.decide(never_begins());
+  find_process(live);
   auto beginning = live.folder.beginning();
+  if (!beginning && live.stopped) {
+    (void)live.folder.decide(never_begins());
+    beginning = live.folder.beginning();
+  }
   if (beginning && !beginning->never) {
-    live.phase = Phase::running;
     reports.emplace_back(execution, event_of(execution, jobs::EventKind::started));
+    live.phase = Phase::running;
     return false;
   }
   const bool late = mono_now_ns() > live.begin_by_ns;
   if (!live.process.ended() && !late) return false;
   // It cannot begin any more: either it is gone, or it finds that it must not.
-  if (!live.folder.decide(never_begins())) {
+  if (!beginning && !live.folder.decide(never_begins())) {
     beginning = live.folder.beginning();
     if (!beginning || !beginning->never) return false;  // it began in this very moment
   }
-  if (!live.process.ended()) live.process.signal(SIGKILL);
+  if (live.process && !live.process.ended()) {
+    // A killed process needs a moment to end. Until then it is not to be collected, and has its
+    // devices.
+    live.process.signal(SIGKILL);
+    live.killed = true;
+    return false;
+  }
   live.process.reap();
   reports.emplace_back(
       execution, live.stopped
                      ? stopped_before_it_began(execution)
                      : event_of(execution, jobs::EventKind::engine_error,
-                                late ? "the controller did not begin within a minute"
+                                late ? "the controller did not begin in time"
                                      : "the controller ended at once: " + end_of_log(live.folder)));
   return true;
 }
 
 void ExecutionWatch::step_running(const Execution& execution, Live& live) {
+  find_process(live);
   if (live.process ? live.process.ended() : !live.folder.held()) {
     live.process.reap();
     sweep(execution, live);
@@ -353,42 +406,64 @@ void ExecutionWatch::step_running(const Execution& execution, Live& live) {
 // --- ending
 
 void ExecutionWatch::sweep(const Execution& execution, Live& live) {
-  live.phase = Phase::ending;
   auto done = std::make_shared<std::atomic<bool>>(false);
   const Nanoseconds patience = live.killed ? Nanoseconds(0) : kPatience;
-  sweepers_.push_back(
-      {std::jthread([this, execution, folder = live.folder, stopped = live.stopped,
-                     unseen = live.ended_unseen, patience, done](const std::stop_token& stop) {
-         finish(execution, folder, {stopped, unseen}, patience, stop);
-         done->store(true);
-       }),
-       done});
+  // Its place first: a thread that has begun must not be without one. It waits for the mutex, which
+  // is held here, before it forgets the execution.
+  sweepers_.push_back({std::jthread(), done});
+  try {
+    sweepers_.back().thread =
+        std::jthread([this, execution, folder = live.folder, stopped = live.stopped,
+                      unseen = live.ended_unseen, patience, done](const std::stop_token& stop) {
+          finish(execution, folder, {stopped, unseen}, patience, stop);
+          done->store(true);
+        });
+  } catch (const std::exception&) {
+    sweepers_.pop_back();
+    throw;
+  }
+  live.phase = Phase::ending;
 }
 
 void ExecutionWatch::finish(const Execution& execution, const ExecutionFolder& folder,
                             const Circumstances& how, Nanoseconds patience,
                             const std::stop_token& stop) {
-  // What cannot be killed now (it waits for a disk) may be gone later.
-  while (!sweep_execution(folder, options_.bindir, patience, stop)) {
+  Reports reports;  // empty: something of it may still run
+  for (;;) {
+    try {
+      if (reports.empty() && sweep_execution(folder, options_.bindir, patience, stop)) {
+        Reports all = reports_of_end(execution, folder, how);
+        const std::lock_guard guard(mutex_);
+        forget(execution);
+        reports = std::move(all);
+      }
+      if (!reports.empty()) return report_all(reports);
+    } catch (const std::exception&) {
+      // No descriptor or memory to spare: what was not reported is reported in a moment.
+    }
+    // What cannot be killed now (it waits for a disk) may be gone later.
     if (stop.stop_requested()) return;
     patience = Nanoseconds(0);
     ::poll(nullptr, 0, kSlowPollMs);
   }
+}
+
+ExecutionWatch::Reports ExecutionWatch::reports_of_end(const Execution& execution,
+                                                       const ExecutionFolder& folder,
+                                                       const Circumstances& how) {
   RunEnding ending = read_ending(folder, how.stopped);
   ending.event.attempt = execution.attempt;
+  Reports reports;
   if (how.unseen) {
     jobs::Event began = event_of(execution, jobs::EventKind::started);
     if (const auto beginning = folder.beginning()) began.at_ns = beginning->wall_ns;
-    reporter_(execution, began);
+    reports.emplace_back(execution, began);
     if (const auto end = folder.end()) ending.event.at_ns = end->wall_ns;
   }
-  {
-    const std::lock_guard guard(mutex_);
-    forget(execution);
-  }
   if (!ending.lost.empty())
-    reporter_(execution, event_of(execution, jobs::EventKind::node_lost, ending.lost));
-  reporter_(execution, ending.event);
+    reports.emplace_back(execution, event_of(execution, jobs::EventKind::node_lost, ending.lost));
+  reports.emplace_back(execution, ending.event);
+  return reports;
 }
 
 }  // namespace assay::engine

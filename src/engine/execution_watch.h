@@ -64,10 +64,13 @@ class ExecutionWatch {
     std::jthread thread;
     std::shared_ptr<std::atomic<bool>> done;
   };
-  using Reports = std::vector<std::pair<Execution, jobs::Event>>;
+  using Reports = std::deque<std::pair<Execution, jobs::Event>>;
 
   void wake() const noexcept;
   void forget(const Execution& execution);
+
+  /// Each is gone from `reports` when it is reported.
+  void report_all(Reports& reports);
 
   void start_orders(const std::stop_token& stop);
   void start_order(const Order& order, const std::optional<DeviceAllocation::Devices>& devices);
@@ -75,9 +78,14 @@ class ExecutionWatch {
                                          const std::optional<DeviceAllocation::Devices>& devices);
 
   void watch(const std::stop_token& stop);
+  /// One look at everything, and a wait for the next.
+  void watch_once(Reports& reports);
+  /// There may have been no descriptor for its process.
+  static void find_process(Live& live);
   /// Milliseconds until something has to be looked at without an event; -1: nothing has.
   [[nodiscard]] static int wait_of(const Live& live);
-  void step_all(Reports& reports);
+  /// False: some of them could not be looked at, and have to be again in a moment.
+  [[nodiscard]] bool step_all(Reports& reports);
   // Each gives whether it is over.
   bool step(const Execution& execution, Live& live, Reports& reports);
   bool step_recalled(const Execution& execution, Live& live, Reports& reports);
@@ -91,6 +99,9 @@ class ExecutionWatch {
   };
   void finish(const Execution& execution, const ExecutionFolder& folder, const Circumstances& how,
               Nanoseconds patience, const std::stop_token& stop);
+  [[nodiscard]] static Reports reports_of_end(const Execution& execution,
+                                              const ExecutionFolder& folder,
+                                              const Circumstances& how);
 
   const EmbeddedOptions options_;
   const Engine::Reporter reporter_;
