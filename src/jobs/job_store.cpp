@@ -18,7 +18,7 @@ using database::Statement;
 using database::Transaction;
 
 // What lists show is apart from what is long, so that a list of 100,000 jobs is read quickly.
-constexpr std::array<std::string_view, 3> kSchema{R"(
+constexpr std::array<std::string_view, 4> kSchema{R"(
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL,
@@ -106,6 +106,18 @@ CREATE TABLE notices (
   words TEXT NOT NULL
 );
 CREATE INDEX notices_by_listener ON notices (listener, number);
+)",
+                                                  // Of submissions, where it could only be found by
+                                                  // reading all of them.
+                                                  R"(
+CREATE TABLE dependencies (
+  first INTEGER NOT NULL,
+  job INTEGER NOT NULL,
+  PRIMARY KEY (first, job)
+) WITHOUT ROWID;
+CREATE INDEX dependencies_by_job ON dependencies (job);
+INSERT OR IGNORE INTO dependencies SELECT each.value, details.job FROM details,
+  json_each(CASE WHEN json_valid(submission) THEN submission ELSE '{}' END, '$.after') AS each;
 )"};
 
 constexpr const char* kSelectJob =
@@ -171,7 +183,10 @@ std::vector<JobId> JobStore::submit(const NewJob& job, WallTime now_ns) {
                         " array_index, request_key)"
                         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?) RETURNING id"),
       database_.prepare("INSERT INTO details (job, submission, life, code) VALUES (?, ?, ?, ?)"),
-      database_.prepare(kInsertEvent), submission, dump_line(fields_to_json(life))};
+      database_.prepare(kInsertEvent),
+      database_.prepare("INSERT OR IGNORE INTO dependencies (first, job) VALUES (?, ?)"),
+      submission,
+      dump_line(fields_to_json(life))};
   if (job.submission.array.empty()) {
     ids.push_back(insert(job, life, rows, 0, std::nullopt));
   } else {
@@ -209,6 +224,10 @@ JobId JobStore::insert(const NewJob& job, const Life& life, NewRows& rows, JobId
   add.run();
   rows.details.reset();
   rows.details.bind(1, id).bind(2, rows.submission).bind(3, rows.life).bind(4, job.code).run();
+  for (const JobId first : submission.after) {
+    rows.dependency.reset();
+    rows.dependency.bind(1, first).bind(2, id).run();
+  }
   Event event;
   event.kind = EventKind::submitted;
   event.who = job.owner;
@@ -315,6 +334,16 @@ std::optional<State> JobStore::state_of(JobId id) {
   return word_of<State>(query.text(0));
 }
 
+std::optional<JobId> JobStore::unfinished_after(JobId id) {
+  Statement query = database_.prepare(
+      "SELECT jobs.id, state FROM dependencies JOIN jobs ON jobs.id = dependencies.job"
+      " WHERE first = ? ORDER BY jobs.id");
+  query.bind(1, id);
+  while (query.step())
+    if (!is_final(word_of<State>(query.text(1)))) return query.number(0);
+  return std::nullopt;
+}
+
 std::vector<Job> JobStore::unfinished() {
   return in_states([](State state) { return !is_final(state); });
 }
@@ -381,8 +410,9 @@ void JobStore::write_submission(JobId id, const Submission& submission) {
 void JobStore::remove(JobId id) {
   Transaction transaction(database_);
   if (!state_of(id)) throw no_such_job(id);
-  for (const char* sql : {"DELETE FROM timeline WHERE job = ?", "DELETE FROM details WHERE job = ?",
-                          "DELETE FROM jobs WHERE id = ?"})
+  for (const char* sql :
+       {"DELETE FROM timeline WHERE job = ?", "DELETE FROM dependencies WHERE job = ?",
+        "DELETE FROM details WHERE job = ?", "DELETE FROM jobs WHERE id = ?"})
     database_.prepare(sql).bind(1, id).run();
   transaction.commit();
 }

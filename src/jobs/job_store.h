@@ -141,6 +141,8 @@ class JobStore {
   [[nodiscard]] bool knows_request(const std::string& owner, const std::string& key);
   [[nodiscard]] std::optional<Job> find(JobId id);
   [[nodiscard]] std::optional<State> state_of(JobId id);
+  /// A job that comes after this one (Submission::after) and has not ended; nothing: none does.
+  [[nodiscard]] std::optional<JobId> unfinished_after(JobId id);
   /// By their ids.
   [[nodiscard]] std::vector<Job> unfinished();
   /// Of them those that hold nodes.
@@ -173,6 +175,7 @@ class JobStore {
     database::Statement job;
     database::Statement details;
     database::Statement event;
+    database::Statement dependency;
     std::string submission;
     std::string life;
   };

@@ -251,7 +251,7 @@ TEST_F(JobStoreTest, WhoIsNoListenerAnyMoreLeavesNothingBehind) {
 
 // Steps of the schema are never changed, so that each of them leads here.
 class JobStoreOfEarlierSchemas : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(All, JobStoreOfEarlierSchemas, testing::Values(1, 2));
+INSTANTIATE_TEST_SUITE_P(All, JobStoreOfEarlierSchemas, testing::Values(1, 2, 3));
 
 TEST_P(JobStoreOfEarlierSchemas, AreReadAndWritten) {
   const testing::TemporaryFolder folder;
@@ -268,6 +268,43 @@ TEST_P(JobStoreOfEarlierSchemas, AreReadAndWritten) {
   EXPECT_EQ(use->devices, 8);
   EXPECT_EQ(use->device_type, "H200");
   EXPECT_THAT(store.submit(new_job("new"), kSecondNs), ElementsAre(2));
+}
+
+TEST_F(JobStoreTest, KnowsWhoComesAfterAJobAndHasNotEnded) {
+  const JobId first = submit(new_job("first"));
+  const JobId other = submit(new_job("other"));
+  EXPECT_EQ(store.unfinished_after(first), std::nullopt);
+  NewJob later = new_job("later");
+  later.submission.after = {first, other};
+  const JobId second = submit(later);
+  const JobId third = submit(later);
+  EXPECT_EQ(store.unfinished_after(first), second);
+  EXPECT_EQ(store.unfinished_after(second), std::nullopt);
+  finish(second, 2 * kSecondNs, 3 * kSecondNs);
+  EXPECT_EQ(store.unfinished_after(first), third);
+  finish(third, 2 * kSecondNs, 3 * kSecondNs);
+  EXPECT_EQ(store.unfinished_after(other), std::nullopt);
+  store.remove(second);
+  EXPECT_EQ(store.unfinished_after(first), std::nullopt);
+}
+
+// Where all that said so was the submission.
+TEST(JobStoreOfSchema3, KnowsWhoComesAfterAJob) {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "jobs.db";
+  database::Database before(file);
+  before.execute(
+      read_regular_file(fmt::format("{}/tests/fixtures/jobs/schema-3.sql", ASSAY_SOURCE_DIR)));
+  for (const int id : {2, 3})
+    before.execute(fmt::format(
+        "INSERT INTO jobs SELECT {}, name, owner, team, queue, priority, 'queued', devices,"
+        " device_type, verdict, submitted_ns, 0, 0, array, array_index, request_key"
+        " FROM jobs WHERE id = 1",
+        id));
+  before.execute(
+      R"(INSERT INTO details VALUES (2, '{"name": "x", "command": "true", "after": [7, 1]}',)"
+      R"( '{}', ''), (3, 'damaged', '{}', ''))");
+  EXPECT_EQ(JobStore(file).unfinished_after(1), 2);
 }
 
 TEST_F(JobStoreTest, ADatabaseOfANewerVersionIsRefused) {
