@@ -1,6 +1,7 @@
 #include "platform/schedules.h"
 
 #include <algorithm>
+#include <exception>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include "core/json_fields.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "database/database.h"
 
 namespace assay::platform {
 
@@ -16,6 +18,8 @@ namespace {
 
 // A clock that was set is noticed by then.
 constexpr Nanoseconds kMaxSleep = std::chrono::seconds(20);
+// After the disk was full, or the database locked.
+constexpr Nanoseconds kAfterFailure = std::chrono::seconds(5);
 
 struct StoredSchedules {
   std::vector<Schedule> schedules{};
@@ -45,6 +49,7 @@ bool is_named(const Schedule& schedule, const std::string& owner, const std::str
 
 std::optional<jobs::WallTime> next_time(const Schedule& schedule, jobs::WallTime now_ns) {
   if (schedule.paused) return std::nullopt;
+  if (schedule.again_ns > now_ns - kMakeUp.count()) return schedule.again_ns;
   const jobs::WallTime since =
       std::max({schedule.last_ns, schedule.made_ns, now_ns - kMakeUp.count()});
   return jobs::Cron::parse(schedule.cron, schedule.name).next(since);
@@ -69,8 +74,8 @@ void Schedules::run(const std::stop_token& stop) {
       const jobs::WallTime now_ns = wall_now_ns();
       if (const auto next = submit_due(now_ns))
         sleep = std::min(sleep, Nanoseconds(std::max<std::int64_t>(*next - wall_now_ns(), 0)));
-    } catch (const Error&) {
-      sleep = std::chrono::seconds(5);  // the disk: what is due stays due
+    } catch (const std::exception&) {
+      sleep = kAfterFailure;  // what is due stays due
     }
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, stop, sleep, [this] { return fresh_; });
@@ -132,43 +137,62 @@ void Schedules::write() const {
   write_file_atomic(file_, dump_pretty(fields_to_json(StoredSchedules{all_})));
 }
 
-void Schedules::submit_one(const Schedule& schedule, jobs::WallTime at_ns) {
+Schedule Schedules::submit_one(const Schedule& schedule, jobs::WallTime at_ns) {
   jobs::NewJob job;
   job.submission = schedule.submission;
   job.owner = schedule.owner;
   job.team = schedule.team;
   job.code = schedule.code;
   job.request_key = fmt::format("schedule:{}:{}", schedule.name, iso_utc(at_ns));
-  jobs::JobId made = 0;
-  std::string error;
+  Schedule after = schedule;
+  after.last_ns = std::max(at_ns, schedule.last_ns);
+  after.last_job = 0;
+  after.last_error.clear();
+  after.again_ns = 0;
   try {
-    if (const auto ids = submit_(job); !ids.empty()) made = ids.front();
+    if (const auto ids = submit_(job); !ids.empty()) after.last_job = ids.front();
+  } catch (const database::DatabaseError&) {
+    throw;  // nobody's job can be written down now
   } catch (const Error& refused) {
-    if (refused.kind() == ErrorKind::environment) throw;  // the disk: it stays due
-    error = refused.message();
+    after.last_error = refused.message();
+    if (refused.kind() == ErrorKind::environment) after.again_ns = at_ns;
+  } catch (const std::exception& failure) {
+    after.last_error = failure.what();
+    after.again_ns = at_ns;
   }
   const std::scoped_lock lock(mutex_);
   for (Schedule& one : all_) {
+    // It may have been changed meanwhile: then that is due later which was due now.
     if (!is_named(one, schedule.owner, schedule.name)) continue;
-    one.last_ns = at_ns;
-    one.last_job = made;
-    one.last_error = error;
+    one.last_ns = after.last_ns;
+    one.last_job = after.last_job;
+    one.last_error = after.last_error;
+    one.again_ns = one.made_ns == schedule.made_ns ? after.again_ns : 0;
   }
-  write();
+  unwritten_ = true;
+  return after;
 }
 
 std::optional<jobs::WallTime> Schedules::submit_due(jobs::WallTime now_ns) {
   std::optional<jobs::WallTime> next;
-  for (const Schedule& one : of({})) {
-    auto at_ns = next_time(one, now_ns);
-    if (at_ns && *at_ns <= now_ns) {
-      submit_one(one, *at_ns);
-      Schedule later = one;
-      later.last_ns = *at_ns;
-      at_ns = next_time(later, now_ns);
+  std::exception_ptr failure;
+  try {
+    for (const Schedule& one : of({})) {
+      auto at_ns = next_time(one, now_ns);
+      if (at_ns && *at_ns <= now_ns) {
+        const Schedule after = submit_one(one, *at_ns);
+        at_ns = after.again_ns != 0 ? now_ns + kMaxSleep.count() : next_time(after, now_ns);
+      }
+      if (at_ns && (!next || *at_ns < *next)) next = at_ns;
     }
-    if (at_ns && (!next || *at_ns < *next)) next = at_ns;
+  } catch (const database::DatabaseError&) {
+    failure = std::current_exception();
   }
+  // Once for all of them; what was submitted before a failure is written down, too.
+  const std::scoped_lock lock(mutex_);
+  if (unwritten_) write();
+  unwritten_ = false;
+  if (failure) std::rethrow_exception(failure);
   return next;
 }
 

@@ -28,6 +28,8 @@ struct Schedule {
   jobs::WallTime last_ns = 0;  ///< the moment that was due; 0: none yet
   jobs::JobId last_job = 0;    ///< 0: none was submitted
   std::string last_error{};    ///< why not
+  /// A moment at which the machine failed, not the submission; it is still due. 0: none.
+  jobs::WallTime again_ns = 0;
 
   static void fields(auto& self, auto&& field) {
     field("name", self.name);
@@ -41,10 +43,12 @@ struct Schedule {
     field.optional("last_ns", self.last_ns);
     field.optional("last_job", self.last_job);
     field.optional("last_error", self.last_error);
+    field.optional("again_ns", self.again_ns);
   }
 };
 
-/// What came due while the server was down or its clock stood still is made up for this long.
+/// What came due while the server was down, its clock stood still or its machine failed is made up
+/// for this long.
 inline constexpr Nanoseconds kMakeUp = std::chrono::minutes(10);
 inline constexpr std::size_t kMaxSchedules = 100;  ///< of a person
 
@@ -76,19 +80,23 @@ class Schedules {
   void put(Schedule schedule, jobs::WallTime now_ns);
   /// False: there is none.
   bool remove(const std::string& owner, const std::string& name);
-  /// Submits all that is due, and gives the next moment. The thread does that.
+  /// Submits all that is due, and gives the next moment. The thread does that. A failure is the one
+  /// schedule's own, and last_error; only that of a database, or of the schedules' file, is thrown:
+  /// what is due stays due.
   [[nodiscard]] std::optional<jobs::WallTime> submit_due(jobs::WallTime now_ns);
 
  private:
   void run(const std::stop_token& stop);
   void write() const;
-  void submit_one(const Schedule& schedule, jobs::WallTime at_ns);
+  /// Gives what it is afterwards.
+  [[nodiscard]] Schedule submit_one(const Schedule& schedule, jobs::WallTime at_ns);
 
   std::filesystem::path file_;
   Submit submit_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   bool fresh_ = false;
+  bool unwritten_ = false;  ///< the file says less than what happened
   std::vector<Schedule> all_;
   std::jthread thread_;
 };

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/time.h"
+#include "database/database.h"
 #include "error_of.h"
 #include "platform/schedules.h"
 #include "temporary_folder.h"
@@ -20,15 +21,23 @@ constexpr jobs::WallTime kThree = 1'794'798'000'000'000'000;  // 2026-11-16T03:0
 
 class SchedulesTest : public ::testing::Test {
  protected:
+  enum class Refusal { usage, environment, database, other };
+
   SchedulesTest() { made_.emplace(file(), submit()); }
 
   std::filesystem::path file() { return folder_.path() / "schedules.json"; }
   Schedules::Submit submit() {
     return [this](const jobs::NewJob& job) -> std::vector<jobs::JobId> {
-      if (!refuse_.empty()) throw Error(refusal_, refuse_);
+      if (!refuse_.empty() && job.request_key.starts_with(refuses_)) fail();
       keys_.push_back(job.request_key);
       return {static_cast<jobs::JobId>(keys_.size())};
     };
+  }
+  void fail() const {
+    if (refusal_ == Refusal::other) throw std::runtime_error(refuse_);
+    if (refusal_ == Refusal::database)
+      throw database::DatabaseError(database::Cause::locked, refuse_, "jobs.db");
+    throw Error(refusal_ == Refusal::usage ? ErrorKind::usage : ErrorKind::environment, refuse_);
   }
   static Schedule nightly() {
     Schedule out;
@@ -44,7 +53,8 @@ class SchedulesTest : public ::testing::Test {
   testing::TemporaryFolder folder_;
   std::vector<std::string> keys_;
   std::string refuse_;
-  ErrorKind refusal_ = ErrorKind::usage;
+  std::string refuses_;  ///< how the keys of what is refused begin
+  Refusal refusal_ = Refusal::usage;
   std::optional<Schedules> made_;
 };
 
@@ -91,14 +101,61 @@ TEST_F(SchedulesTest, SayWhyAJobWasNotSubmitted) {
   EXPECT_EQ(schedules().of("ann").at(0).last_job, 0);
 }
 
-TEST_F(SchedulesTest, StayDueWhileTheDiskFails) {
+TEST_F(SchedulesTest, StayDueWhileNothingCanBeWrittenDown) {
   schedules().put(nightly(), kThree - 60 * kMinute);
-  refuse_ = "no room";
-  refusal_ = ErrorKind::environment;
-  EXPECT_THAT(error_of([&] { (void)schedules().submit_due(kThree); }), HasSubstr("no room"));
+  refuse_ = "the database is locked";
+  refusal_ = Refusal::database;
+  EXPECT_THAT(error_of([&] { (void)schedules().submit_due(kThree); }), HasSubstr("locked"));
+  EXPECT_EQ(schedules().of("ann").at(0).last_error, "");
   refuse_.clear();
   (void)schedules().submit_due(kThree + kMinute);
   EXPECT_EQ(keys_.size(), 1U);
+}
+
+TEST_F(SchedulesTest, OneThatCannotBePlannedIsInNobodysWay) {
+  for (const char* name : {"a", "nightly", "z"}) {
+    Schedule one = nightly();
+    one.name = name;
+    schedules().put(one, kThree - 60 * kMinute);
+  }
+  refuse_ = "planning took too long";
+  refusal_ = Refusal::environment;
+  refuses_ = "schedule:nightly:";
+  (void)schedules().submit_due(kThree);
+  EXPECT_THAT(keys_,
+              ElementsAre("schedule:a:2026-11-16T03:00:00Z", "schedule:z:2026-11-16T03:00:00Z"));
+  EXPECT_EQ(schedules().of("ann").at(1).last_error, refuse_);
+  EXPECT_EQ(schedules().of("ann").at(1).last_ns, kThree);
+}
+
+// A machine that was short of something for a moment costs nobody their job.
+TEST_F(SchedulesTest, AreTriedAgainForAWhileWhereTheMachineFailed) {
+  schedules().put(nightly(), kThree - 60 * kMinute);
+  refuse_ = "cannot start a process";
+  for (const Refusal failure : {Refusal::environment, Refusal::other}) {
+    refusal_ = failure;
+    const auto next = schedules().submit_due(kThree);
+    ASSERT_TRUE(next);
+    EXPECT_LT(*next, kThree + 10 * kMinute);
+    EXPECT_EQ(schedules().of("ann").at(0).last_error, refuse_);
+  }
+  made_.emplace(file(), submit());
+  refuse_.clear();
+  EXPECT_EQ(schedules().submit_due(kThree + 2 * kMinute), kThree + 24 * 60 * kMinute);
+  EXPECT_THAT(keys_, ElementsAre("schedule:nightly:2026-11-16T03:00:00Z"));
+  EXPECT_EQ(schedules().of("ann").at(0).last_error, "");
+  EXPECT_EQ(schedules().of("ann").at(0).last_job, 1);
+}
+
+TEST_F(SchedulesTest, AreGivenUpWhereTheMachineGoesOnFailing) {
+  schedules().put(nightly(), kThree - 60 * kMinute);
+  refuse_ = "planning took too long";
+  refusal_ = Refusal::environment;
+  (void)schedules().submit_due(kThree);
+  refuse_.clear();
+  EXPECT_EQ(schedules().submit_due(kThree + 11 * kMinute), kThree + 24 * 60 * kMinute);
+  EXPECT_TRUE(keys_.empty());
+  EXPECT_EQ(schedules().of("ann").at(0).last_error, "planning took too long");
 }
 
 TEST_F(SchedulesTest, ArePausedAndRemoved) {
