@@ -81,6 +81,14 @@ DeviceActivity activity_of_run(const fs::path& run,
   return out;
 }
 
+std::optional<Nanoseconds> pause_between_looks(const IdlePolicy& policy) {
+  std::int64_t first_s = std::max(policy.warn_s, policy.stop_s);
+  if (first_s <= 0) return std::nullopt;
+  for (const std::int64_t wait_s : {policy.warn_s, policy.stop_s})
+    if (wait_s > 0) first_s = std::min(first_s, wait_s);
+  return std::chrono::seconds(std::clamp<std::int64_t>(first_s / 4, 1, 300));
+}
+
 std::optional<jobs::EventKind> judge_activity(const DeviceActivity& activity,
                                               const IdlePolicy& policy, bool warned,
                                               jobs::WallTime since_ns) {

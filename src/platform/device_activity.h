@@ -36,6 +36,10 @@ struct DeviceActivity {
 [[nodiscard]] DeviceActivity activity_of_run(
     const std::filesystem::path& run, const std::map<std::string, std::vector<int>>& devices);
 
+/// Between two looks at what runs: a quarter of what the policy waits for first, a second at least
+/// and five minutes at most; nothing: nobody has to look. Pure.
+[[nodiscard]] std::optional<Nanoseconds> pause_between_looks(const IdlePolicy& policy);
+
 /// The event that idle devices are now, if any: idle_warned, idle_limit or idle_cleared.
 /// `since_ns`: when the job started. A job whose devices are not measured is never idle. Pure.
 [[nodiscard]] std::optional<jobs::EventKind> judge_activity(const DeviceActivity& activity,

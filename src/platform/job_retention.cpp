@@ -1,5 +1,8 @@
 #include "platform/job_retention.h"
 
+#include <string>
+#include <vector>
+
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -16,21 +19,38 @@ namespace fs = std::filesystem;
 constexpr const char* kRemovedFile = "logs-removed.json";
 constexpr Nanoseconds kDay = std::chrono::hours(24);
 
+[[noreturn]] void fail(const char* what, const std::error_code& ec, const fs::path& where) {
+  throw Error(ErrorKind::environment, what + ec.message(), where.string());
+}
+
 void remove_folder(const fs::path& folder) {
   std::error_code ec;
   fs::remove_all(folder, ec);
-  if (ec)
-    throw Error(ErrorKind::environment, "it could not be removed: " + ec.message(),
-                folder.string());
+  if (ec) fail("it could not be removed: ", ec, folder);
+}
+
+// Those that are no links; none where `folder` is not there. Whatever cannot be looked at is an
+// Error: it may be what is to be removed.
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> out;
+  std::error_code ec;
+  fs::directory_iterator it(folder, ec);
+  if (ec == std::errc::no_such_file_or_directory) return out;
+  for (const fs::directory_iterator end; !ec && it != end; it.increment(ec)) {
+    std::error_code of_entry;
+    const fs::file_type type = it->symlink_status(of_entry).type();
+    if (type == fs::file_type::none) fail("it cannot be looked at: ", of_entry, it->path());
+    if (type == fs::file_type::directory) out.push_back(it->path());
+  }
+  if (ec) fail("it cannot be looked at: ", ec, folder);
+  return out;
 }
 
 // Files of the run itself say what came out, and stay; so do results for other programs.
 void empty_run(const fs::path& run) {
   const std::string mllog(layout::kMllog.substr(0, layout::kMllog.size() - 1));
-  std::error_code ec;
-  for (fs::directory_iterator it(run, ec), end; !ec && it != end; it.increment(ec))
-    if (it->is_directory() && !it->is_symlink() && it->path().filename() != mllog)
-      remove_folder(it->path());
+  for (const fs::path& folder : folders_in(run))
+    if (folder.filename() != mllog) remove_folder(folder);
 }
 
 }  // namespace
@@ -49,15 +69,15 @@ bool logs_are_removed(const fs::path& folder) {
 }
 
 void remove_logs(const fs::path& folder, jobs::WallTime now_ns) {
-  std::error_code ec;
-  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
-    if (!it->is_directory() || it->is_symlink()) continue;
-    const engine::ExecutionFolder attempt(it->path());
-    empty_run(attempt.run());
+  for (const fs::path& one : folders_in(folder)) {
+    const engine::ExecutionFolder attempt(one);
+    for (const fs::path& run : folders_in(attempt.runs())) empty_run(run);
     remove_folder(attempt.work());
     remove_folder(attempt.tensorboard());
   }
-  if (!fs::exists(folder, ec)) return;
+  std::error_code ec;
+  const fs::file_type type = fs::status(folder, ec).type();
+  if (type == fs::file_type::not_found) return;
   write_file_atomic(folder / kRemovedFile,
                     dump_pretty(Json{{"removed", iso_utc(now_ns, true)}}) + "\n");
 }

@@ -203,7 +203,7 @@ jobs::Change Platform::ask(jobs::JobId id, jobs::EventKind what, const std::stri
   return change;
 }
 
-void Platform::change_priority(jobs::JobId id, int priority, const std::string& /*who*/) {
+void Platform::change_priority(jobs::JobId id, int priority) {
   if (priority < 0 || priority > jobs::kMaxPriority)
     throw refusal(fmt::format("a priority is a number from 0 to {}", jobs::kMaxPriority));
   const std::lock_guard guard(state_->mutex);
@@ -215,7 +215,7 @@ void Platform::change_priority(jobs::JobId id, int priority, const std::string& 
   state_->wake();
 }
 
-void Platform::rename(jobs::JobId id, const std::string& name, const std::string& /*who*/) {
+void Platform::rename(jobs::JobId id, const std::string& name) {
   const std::lock_guard guard(state_->mutex);
   jobs::Submission submission = must_find(state_->store, id).submission;
   submission.name = name;
@@ -224,22 +224,36 @@ void Platform::rename(jobs::JobId id, const std::string& name, const std::string
   state_->store.rename(id, name);
 }
 
-void Platform::remove(jobs::JobId id, const std::string& /*who*/) {
+void Platform::remove(jobs::JobId id) {
+  const std::filesystem::path folder = state_->folder_of(id);
+  const std::filesystem::path removed = state_->removed_folder_of(id);
+  std::error_code ec;
   {
     const std::lock_guard guard(state_->mutex);
-    const jobs::Job job = must_find(state_->store, id);
-    if (!jobs::is_final(job.life.state))
-      throw refusal(fmt::format("job {} is {}; stop it first", id, to_text(job.life.state)));
-    for (const jobs::Job& other : state_->store.unfinished())
-      if (std::ranges::find(other.submission.after, id) != other.submission.after.end())
-        throw refusal(fmt::format("job {} comes after job {}, and has not ended", other.id, id));
-    state_->store.remove(id);
+    const auto state = state_->store.state_of(id);
+    if (!state) throw refusal(fmt::format("there is no job {}", id));
+    if (!jobs::is_final(*state))
+      throw refusal(fmt::format("job {} is {}; stop it first", id, to_text(*state)));
+    if (const auto next = state_->store.unfinished_after(id))
+      throw refusal(fmt::format("job {} comes after job {}, and has not ended", *next, id));
+    // The folder goes first, by its name: where the server ends before the record is gone, the next
+    // one puts it back, and where it ends afterwards, the next one deletes it.
+    const bool has_folder =
+        std::filesystem::symlink_status(folder, ec).type() != std::filesystem::file_type::not_found;
+    if (has_folder) std::filesystem::remove_all(removed, ec);  // of a database that was lost
+    if (has_folder) std::filesystem::rename(folder, removed, ec);
+    if (ec && has_folder)
+      throw Error(ErrorKind::environment, "its runs could not be removed: " + ec.message(),
+                  folder.string());
+    try {
+      state_->store.remove(id);
+    } catch (...) {
+      if (has_folder) std::filesystem::rename(removed, folder, ec);
+      throw;
+    }
   }
-  std::error_code ec;
-  std::filesystem::remove_all(state_->folder_of(id, 1).parent_path(), ec);
-  if (ec)
-    throw Error(ErrorKind::environment, "its runs could not be removed: " + ec.message(),
-                state_->folder_of(id, 1).parent_path().string());
+  // Without the mutex: a run may have thousands of files.
+  std::filesystem::remove_all(removed, ec);
 }
 
 KeptUntil Platform::kept_until(jobs::WallTime ended_ns) {
@@ -248,6 +262,7 @@ KeptUntil Platform::kept_until(jobs::WallTime ended_ns) {
 }
 
 Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count) {
+  if (!only_count) state_->sweep_removed();
   Removal out;
   jobs::JobFilter filter;
   for (const jobs::State state : enum_values<jobs::State>())
@@ -263,10 +278,10 @@ Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count) {
       const bool logs = until.logs_ns && *until.logs_ns <= now_ns;
       // They are in the order of their ends: those behind it are kept, too.
       if (!all && !logs) return out;
-      const std::filesystem::path folder = state_->folder_of(row.id, 1).parent_path();
+      const std::filesystem::path folder = state_->folder_of(row.id);
       try {
         if (all) {
-          if (!only_count) remove(row.id, "retention");
+          if (!only_count) remove(row.id);
           ++out.jobs;
         } else if (!logs_are_removed(folder)) {
           if (!only_count) remove_logs(folder, now_ns);
@@ -274,7 +289,7 @@ Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count) {
         }
         // What was removed is in the list no longer.
         if (!all || only_count) ++filter.offset;
-      } catch (const Error&) {
+      } catch (const std::exception&) {
         ++filter.offset;
       }
     }
@@ -359,10 +374,7 @@ engine::Way Platform::enter(jobs::JobId id, const std::string& node,
 }
 
 std::shared_ptr<void> Platform::subscribe(std::function<void(const JobEvent&)> listener) {
-  auto kept = std::make_shared<State::Listener>(std::move(listener));
-  const std::lock_guard guard(state_->mutex);
-  state_->listeners.push_back(kept);
-  return kept;
+  return state_->listeners.add(std::move(listener));
 }
 
 }  // namespace assay::platform

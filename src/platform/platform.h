@@ -129,15 +129,18 @@ class Platform {
   /// Error of kind usage with the state machine's words.
   jobs::Change ask(jobs::JobId id, jobs::EventKind what, const std::string& who);
   /// Of a job that has not started. Throws Error of kind usage else.
-  void change_priority(jobs::JobId id, int priority, const std::string& who);
-  void rename(jobs::JobId id, const std::string& name, const std::string& who);
-  /// The record and its runs, of a job that has ended.
-  void remove(jobs::JobId id, const std::string& who);
+  void change_priority(jobs::JobId id, int priority);
+  void rename(jobs::JobId id, const std::string& name);
+  /// The record and its runs, of a job that has ended. Both or, with an Error, none of them. What
+  /// of the runs cannot be deleted now is nobody's any more, and tried again by remove_old() and by
+  /// the next server.
+  void remove(jobs::JobId id);
 
   /// Until when what a job that ended then leaves behind is kept.
   [[nodiscard]] KeptUntil kept_until(jobs::WallTime ended_ns);
-  /// Removes what the settings say that is kept no longer; with `only_count` says what would be
-  /// removed. What cannot be removed is tried again the next time.
+  /// Removes what the settings say that is kept no longer, and what earlier removals have left;
+  /// with `only_count` says what would be removed. What cannot be removed is tried again the next
+  /// time.
   Removal remove_old(jobs::WallTime now_ns, bool only_count);
 
   [[nodiscard]] std::optional<JobView> find(jobs::JobId id);
@@ -160,9 +163,9 @@ class Platform {
   /// All that jobs can be submitted to: those of the settings, and those of the engine's scheduler.
   [[nodiscard]] std::vector<jobs::Queue> queues();
   void drain(const std::string& node, const std::string& reason, const std::string& who);
-  void undrain(const std::string& node, const std::string& who);
+  void undrain(const std::string& node);
   [[nodiscard]] Settings settings();
-  void change_settings(const Settings& settings, const std::string& who);
+  void change_settings(const Settings& settings);
   /// What ended between two moments, by user, team, month and type of device.
   [[nodiscard]] std::vector<UsageRow> usage(jobs::WallTime from_ns, jobs::WallTime to_ns);
 
@@ -172,7 +175,7 @@ class Platform {
   void told(std::int64_t number);
 
   /// Called for every change, from the platform's thread; must not block, nor call back. Ends with
-  /// what it returns.
+  /// what it returns, which waits for a call that is under way, and must not go within one.
   [[nodiscard]] std::shared_ptr<void> subscribe(std::function<void(const JobEvent&)> listener);
 
  private:

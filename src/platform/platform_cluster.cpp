@@ -75,7 +75,7 @@ void Platform::drain(const std::string& node, const std::string& reason, const s
   state_->wake();
 }
 
-void Platform::undrain(const std::string& node, const std::string& /*who*/) {
+void Platform::undrain(const std::string& node) {
   const std::vector<jobs::ClusterNode> nodes = state_->engine->nodes();
   if (state_->engine->traits().drains) {
     must_be_node(nodes, node);
@@ -108,7 +108,7 @@ Settings Platform::settings() {
   return state_->cluster.settings;
 }
 
-void Platform::change_settings(const Settings& settings, const std::string& /*who*/) {
+void Platform::change_settings(const Settings& settings) {
   Settings next = checked(settings);
   const std::lock_guard guard(state_->mutex);
   ClusterState changed = state_->cluster;

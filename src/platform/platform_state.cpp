@@ -1,7 +1,9 @@
 #include "platform/platform_state.h"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
+#include <new>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -27,6 +29,7 @@ constexpr Nanoseconds kAfterFailure = std::chrono::seconds(1);
 constexpr const char* kProcessors = "cpu";
 constexpr jobs::JobId kMaxNumber = 1'000'000'000'000;  // a folder of more is no job's
 constexpr const char* kJobsFile = "jobs.db";
+constexpr const char* kRemoved = ".removed";
 
 // 0: it is not there.
 std::uint64_t inode_of(const std::filesystem::path& file) {
@@ -109,6 +112,12 @@ void Platform::State::start() {
   std::vector<engine::Order> orders;
   {
     const std::lock_guard guard(mutex);
+    // The server ended between the two steps of a removal: it has not taken place.
+    for (const jobs::JobId id : removed_folders())
+      if (store.state_of(id)) {
+        std::error_code ec;  // what cannot be put back stays where it is
+        std::filesystem::rename(removed_folder_of(id), folder_of(id), ec);
+      }
     for (const jobs::Job& job : store.holding_nodes()) {
       orders.push_back(order_of(job));
       // One that waits in the engine's queue is not found: it has not begun.
@@ -117,7 +126,7 @@ void Platform::State::start() {
                                                   Nanoseconds(std::max<std::int64_t>(
                                                       0, job.life.stop_by_ns - wall_now_ns()))});
       if (job.life.state == jobs::State::running)
-        watch_limit(job.id, {.taken = true, .to = jobs::State::running});
+        note_running(job.id, {.taken = true, .to = jobs::State::running});
     }
   }
   engine->recall(orders);
@@ -126,8 +135,38 @@ void Platform::State::start() {
   observer_ = std::jthread([this](const std::stop_token& stop) { observe(stop); });
 }
 
+std::filesystem::path Platform::State::folder_of(jobs::JobId id) const {
+  return options.data / "jobs" / std::to_string(id);
+}
+
 std::filesystem::path Platform::State::folder_of(jobs::JobId id, int attempt) const {
-  return options.data / "jobs" / std::to_string(id) / fmt::format("attempt-{}", attempt);
+  return folder_of(id) / fmt::format("attempt-{}", attempt);
+}
+
+std::filesystem::path Platform::State::removed_folder_of(jobs::JobId id) const {
+  return folder_of(id).concat(kRemoved);
+}
+
+std::vector<jobs::JobId> Platform::State::removed_folders() const {
+  std::vector<jobs::JobId> out;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(options.data / "jobs", error), end;
+       !error && it != end; it.increment(error))
+    if (it->path().extension() == kRemoved)
+      if (const auto number = parse_number<jobs::JobId>(it->path().stem().string()))
+        out.push_back(*number);
+  return out;
+}
+
+void Platform::State::sweep_removed() {
+  for (const jobs::JobId id : removed_folders()) {
+    {
+      const std::lock_guard guard(mutex);
+      if (store.state_of(id)) continue;  // it could not be put back
+    }
+    std::error_code ec;
+    std::filesystem::remove_all(removed_folder_of(id), ec);
+  }
 }
 
 engine::Order Platform::State::order_of(const jobs::Job& job) const {
@@ -163,7 +202,7 @@ jobs::Change Platform::State::apply(jobs::JobId id, const jobs::Event& event) {
   for (const jobs::Action& action : change.actions) actions.emplace_back(id, action);
   if (change.taken) {
     waiting.erase(id);
-    watch_limit(id, change);
+    note_running(id, change);
     if (const auto job = store.find(id)) {
       if (change.released()) account(*job);
       tell(*job, event.kind, change.words);
@@ -186,14 +225,16 @@ void Platform::State::tell(const jobs::Job& job, jobs::EventKind event, std::str
       {job.id, job.owner, job.team, job.life.state, event, wall_now_ns(), std::move(words)});
 }
 
-void Platform::State::watch_limit(jobs::JobId id, const jobs::Change& change) {
-  limits.erase(id);
+void Platform::State::note_running(jobs::JobId id, const jobs::Change& change) {
+  running.erase(id);
   if (change.to != jobs::State::running) return;
   const auto job = store.find(id);
+  if (!job) return;
+  Running& one = running[id];
+  one.attempt = job->life.attempt;
   // What asks for no time has the one that the engine's scheduler gives it.
-  if (!job || (options.scheduler.hand_over && !job->submission.time)) return;
-  const Nanoseconds time = jobs::request_of(*job, options.default_time).time;
-  limits[id] = {job->life.attempt, job->life.started_ns + time.count()};
+  if (options.scheduler.hand_over && !job->submission.time) return;
+  one.end_ns = job->life.started_ns + jobs::request_of(*job, options.default_time).time.count();
 }
 
 // Of what type the devices were is the engine's knowledge, and what they did is in the run.
@@ -216,13 +257,15 @@ void Platform::State::keep_use(const jobs::AttemptUse& use) {
 }
 
 void Platform::State::observe(const std::stop_token& stop) {
+  bool swept = false;
   while (!stop.stop_requested()) {
     bool failed = false;
     try {
+      if (!std::exchange(swept, true)) sweep_removed();
       measure();
       look_for_idle();
-    } catch (const Error&) {
-      failed = true;
+    } catch (const std::exception&) {
+      failed = true;  // the disk, or no memory for a moment: what was not done is still to be done
     }
     std::unique_lock lock(mutex);
     changed.wait_for(lock, stop, kAfterFailure, [&] { return !failed && !to_measure.empty(); });
@@ -250,19 +293,18 @@ void Platform::State::measure() {
 }
 
 void Platform::State::look_for_idle() {
-  constexpr std::int64_t kSecond = 1'000'000'000;
   IdlePolicy policy;
-  std::vector<jobs::Job> running;
+  std::vector<jobs::Job> candidates;
   {
     const std::lock_guard guard(mutex);
     policy = cluster.settings.idle;
-    const std::int64_t shortest = std::max<std::int64_t>(policy.warn_s, policy.stop_s);
-    if (shortest == 0 || wall_now_ns() < idle_check_ns) return;
-    idle_check_ns = wall_now_ns() + std::clamp<std::int64_t>(shortest / 4, 1, 300) * kSecond;
-    for (const auto& [id, limit] : limits)
-      if (auto job = store.find(id)) running.push_back(std::move(*job));
+    const auto pause = pause_between_looks(policy);
+    if (!pause || wall_now_ns() < idle_check_ns) return;
+    idle_check_ns = wall_now_ns() + pause->count();
+    for (const auto& [id, one] : running)
+      if (auto job = store.find(id)) candidates.push_back(std::move(*job));
   }
-  for (const jobs::Job& job : running) {
+  for (const jobs::Job& job : candidates) {
     const engine::Execution execution{job.id, job.life.attempt};
     const std::filesystem::path run =
         engine::ExecutionFolder(folder_of(job.id, job.life.attempt)).run();
@@ -309,12 +351,16 @@ jobs::Snapshot Platform::State::snapshot(const std::vector<jobs::ClusterNode>& n
 
 void Platform::State::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    Nanoseconds wait = kAfterFailure;
+    Nanoseconds wait{0};
     bool failed = false;
     try {
       wait = turn();
-    } catch (const Error&) {
-      failed = true;  // nothing is lost: what was not written is still to be done
+    } catch (const std::exception&) {
+      // The disk, or no memory for a moment. Nothing is lost: what was not written is still to be
+      // done. The wait is set here, not before: GCC 12 drops a value that a call which throws would
+      // have replaced.
+      wait = kAfterFailure;
+      failed = true;
     }
     std::unique_lock lock(mutex);
     changed.wait_for(lock, stop, wait, [&] {
@@ -341,7 +387,8 @@ Nanoseconds Platform::State::turn() {
   if (undecided) return Nanoseconds(0);
   std::int64_t next_ns = wall_now_ns() + kMaxWait.count();
   if (decide_at_ns) next_ns = std::min(next_ns, *decide_at_ns);
-  for (const auto& [id, limit] : limits) next_ns = std::min(next_ns, limit.at_ns);
+  for (const auto& [id, one] : running)
+    if (one.end_ns) next_ns = std::min(next_ns, *one.end_ns);
   return Nanoseconds(std::max<std::int64_t>(0, next_ns - wall_now_ns()));
 }
 
@@ -357,19 +404,29 @@ void Platform::State::take_reports() {
 void Platform::State::enforce_limits() {
   const std::lock_guard guard(mutex);
   std::vector<std::pair<jobs::JobId, int>> over;
-  for (const auto& [id, limit] : limits)
-    if (wall_now_ns() >= limit.at_ns) over.emplace_back(id, limit.attempt);
+  for (const auto& [id, one] : running)
+    if (one.end_ns && wall_now_ns() >= *one.end_ns) over.emplace_back(id, one.attempt);
   for (const auto& [id, attempt] : over) {
     jobs::Event event = event_for(jobs::EventKind::time_limit);
     event.attempt = attempt;
     (void)apply(id, event);
-    limits.erase(id);
+    running.erase(id);
   }
 }
 
 void Platform::State::decide() {
   const std::vector<jobs::ClusterNode> nodes = engine->nodes();
   const jobs::WallTime now_ns = wall_now_ns();
+  // Whatever fails on the way, there is still something to be decided.
+  struct Unfinished {
+    State& state;
+    bool done = false;
+    ~Unfinished() {
+      if (done) return;
+      const std::lock_guard guard(state.mutex);
+      state.undecided = true;
+    }
+  } unfinished{*this};
   {
     const std::lock_guard guard(mutex);
     decided_nodes = nodes;
@@ -377,14 +434,7 @@ void Platform::State::decide() {
     for (const jobs::ClusterNode& node : nodes) device_types[node.name] = node.device_type;
     undecided = false;
   }
-  jobs::Snapshot seen;
-  try {
-    seen = snapshot(nodes, now_ns);
-  } catch (...) {
-    const std::lock_guard guard(mutex);
-    undecided = true;
-    throw;
-  }
+  const jobs::Snapshot seen = snapshot(nodes, now_ns);
   const jobs::Decision decision = jobs::decide(seen, options.scheduler, now_ns);
   const std::lock_guard guard(mutex);
   const bool changed_meanwhile = undecided;
@@ -404,6 +454,7 @@ void Platform::State::decide() {
   }
   // What was just started is in the next decision's view; nothing else has changed by it.
   if (decision.broken.empty() && decision.preemptions.empty()) undecided = changed_meanwhile;
+  unfinished.done = true;
 }
 
 void Platform::State::act() {
@@ -436,12 +487,13 @@ void Platform::State::act() {
 
 void Platform::State::start_job(jobs::JobId id, const jobs::Action& action) {
   std::optional<jobs::Job> job;
+  engine::Order order;
   {
     const std::lock_guard guard(mutex);
     job = store.find(id);
+    if (!job) return;
+    order = order_of(*job);
   }
-  if (!job) return;
-  engine::Order order = order_of(*job);
   order.execution.attempt = action.attempt;
   order.restarts = action.restarts;
   order.folder = folder_of(id, action.attempt);
@@ -451,7 +503,9 @@ void Platform::State::start_job(jobs::JobId id, const jobs::Action& action) {
       order.code = options.code(job->code);
     }
     engine->start(order);
-  } catch (const Error& error) {
+  } catch (const std::bad_alloc&) {
+    throw;  // there is memory later: it is started then
+  } catch (const std::exception& error) {
     jobs::Event failed = event_for(jobs::EventKind::engine_error, error.what());
     failed.attempt = action.attempt;
     const std::lock_guard guard(mutex);
@@ -461,16 +515,11 @@ void Platform::State::start_job(jobs::JobId id, const jobs::Action& action) {
 
 void Platform::State::publish() {
   std::vector<JobEvent> told;
-  std::vector<std::shared_ptr<Listener>> to;
   {
     const std::lock_guard guard(mutex);
     told.swap(news);
-    std::erase_if(listeners, [](const auto& listener) { return listener.expired(); });
-    for (const auto& listener : listeners)
-      if (auto alive = listener.lock()) to.push_back(std::move(alive));
   }
-  for (const JobEvent& event : told)
-    for (const auto& listener : to) (*listener)(event);
+  for (const JobEvent& event : told) listeners.tell(event);
 }
 
 }  // namespace assay::platform

@@ -10,26 +10,37 @@
 #include "core/files.h"
 #include "platform/cluster_file.h"
 #include "platform/job_readers.h"
+#include "platform/listeners.h"
 #include "platform/platform.h"
 
 namespace assay::platform {
 
-/// What the platform's thread and its callers share. Everything but the engine and the options is
-/// under the mutex; the engine is never called with it held.
+/// What the platform's threads and its callers share. Everything is under the mutex but the
+/// options, the engine, and what says otherwise.
+///
+/// The engine's cheap questions (queues, waits_for, expected_start) are asked with the mutex held,
+/// all others, and whatever it is told to do, without it: that may take a while. The engine reports
+/// with no lock of its own held, because a report takes the mutex.
 struct Platform::State {
   State(Options given, std::unique_ptr<engine::Engine> given_engine);
   ~State();
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  using Listener = std::function<void(const JobEvent&)>;
-  struct Limit {
+  struct Running {
     int attempt = 0;
-    jobs::WallTime at_ns = 0;
+    std::optional<jobs::WallTime> end_ns{};  ///< its time is up; nothing: the engine sees to that
   };
 
   void start();
+  [[nodiscard]] std::filesystem::path folder_of(jobs::JobId id) const;
   [[nodiscard]] std::filesystem::path folder_of(jobs::JobId id, int attempt) const;
+  /// Where the folder of a job goes before its record does.
+  [[nodiscard]] std::filesystem::path removed_folder_of(jobs::JobId id) const;
+  /// Removes what is left of jobs that were removed. What cannot be removed stays for the next
+  /// time.
+  void sweep_removed();
+  /// With the mutex held.
   [[nodiscard]] engine::Order order_of(const jobs::Job& job) const;
   /// With the mutex held: takes an event, and leaves for the thread what follows from it.
   jobs::Change apply(jobs::JobId id, const jobs::Event& event);
@@ -64,16 +75,16 @@ struct Platform::State {
   std::mutex view_mutex;  ///< of the view alone; taken without the other
   jobs::JobStore view;    ///< the same file as the store's, for snapshots
   std::map<jobs::JobId, jobs::Decision::Waiting> waiting;  ///< by the last decision
-  std::map<jobs::JobId, Limit> limits;                     ///< of what runs
-  std::vector<jobs::ClusterNode> decided_nodes;            ///< of the last decision
-  std::map<std::string, std::string> device_types;         ///< by node, as the engine said last
+  std::map<jobs::JobId, Running> running;
+  std::vector<jobs::ClusterNode> decided_nodes;     ///< of the last decision
+  std::map<std::string, std::string> device_types;  ///< by node, as the engine said last
   std::deque<std::pair<engine::Execution, jobs::Event>> reports;
   std::vector<std::pair<jobs::JobId, jobs::Action>> actions;
   std::vector<JobEvent> news;
   std::deque<jobs::AttemptUse> to_measure;  ///< attempts that have ended
   jobs::WallTime idle_check_ns = 0;         ///< the next one
-  std::vector<std::weak_ptr<Listener>> listeners;
-  bool undecided = true;  ///< something has changed since the last decision
+  Listeners listeners;                      ///< called without the mutex
+  bool undecided = true;                    ///< something has changed since the last decision
   std::optional<jobs::WallTime> decide_at_ns;
   std::condition_variable_any changed;
 
@@ -83,7 +94,9 @@ struct Platform::State {
   Nanoseconds turn();
   void take_reports();
   void enforce_limits();
-  void watch_limit(jobs::JobId id, const jobs::Change& change);
+  void note_running(jobs::JobId id, const jobs::Change& change);
+  /// Numbers of the folders that removed_folder_of() names.
+  [[nodiscard]] std::vector<jobs::JobId> removed_folders() const;
   void account(const jobs::Job& job);
   void keep_use(const jobs::AttemptUse& use);
   /// The second thread: what the devices of jobs do and did.

@@ -69,7 +69,7 @@ serve::HttpResponse drain(Call& call) {
 
 serve::HttpResponse undrain(Call& call) {
   require_node(call);
-  call.context.platform.undrain(call.parameter(0), call.caller().name);
+  call.context.platform.undrain(call.parameter(0));
   return nodes(call);
 }
 
@@ -79,7 +79,7 @@ void change_settings(Call& call, F&& f) {
   const std::scoped_lock lock(call.context.settings);
   platform::Settings settings = call.context.platform.settings();
   f(settings);
-  call.context.platform.change_settings(settings, call.caller().name);
+  call.context.platform.change_settings(settings);
 }
 
 template <class T>

@@ -182,11 +182,8 @@ serve::HttpResponse change(Call& call) {
     if (shared->size() > 1000)
       throw serve::Refusal(400, "bad_field", "'shared_with' has more than 1000 names");
   }
-  if (priority)
-    if_it_fits(
-        [&] { call.context.platform.change_priority(job.id, *priority, call.caller().name); });
-  if (!name.empty())
-    if_it_fits([&] { call.context.platform.rename(job.id, name, call.caller().name); });
+  if (priority) if_it_fits([&] { call.context.platform.change_priority(job.id, *priority); });
+  if (!name.empty()) if_it_fits([&] { call.context.platform.rename(job.id, name); });
   if (shared) call.context.accounts.share(job.id, *shared);
   const auto view = call.context.platform.find(job.id);
   if (!view) throw not_found("job");
@@ -194,7 +191,7 @@ serve::HttpResponse change(Call& call) {
 }
 
 serve::HttpResponse remove(Call& call) {
-  if_it_fits([&] { call.context.platform.remove(call.job_id(), call.caller().name); });
+  if_it_fits([&] { call.context.platform.remove(call.job_id()); });
   call.context.accounts.share(call.job_id(), {});
   return json_answer(Json::object());
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -34,6 +35,7 @@ class EngineLog {
   }
 
   engine::Engine::Reporter reporter{};
+  std::atomic<int> looks = 0;  ///< how often it was asked for its nodes
   std::vector<jobs::ClusterNode> nodes{{"node1", "cpu", 4}};
   std::map<engine::Execution, engine::Order> orders{};
   engine::Traits traits{.name = "fake"};
@@ -69,7 +71,10 @@ class FakeEngine : public engine::Engine {
   }
   [[nodiscard]] std::vector<std::string> queues() override { return log_->queues; }
   void report_to(Reporter reporter) override { log_->reporter = std::move(reporter); }
-  [[nodiscard]] std::vector<jobs::ClusterNode> nodes() override { return log_->nodes; }
+  [[nodiscard]] std::vector<jobs::ClusterNode> nodes() override {
+    ++log_->looks;
+    return log_->nodes;
+  }
   void start(const engine::Order& order) override {
     log_->orders[order.execution] = order;
     log_->note("start " + name(order.execution));

@@ -78,22 +78,53 @@ TEST(JudgeActivity, AJobThatIsNotMeasuredOrHasJustStartedIsNotIdle) {
   EXPECT_EQ(judge_activity(activity, {}, false, 0), std::nullopt);
 }
 
-TEST_F(PlatformTest, StopsAJobWhoseDevicesDoNothingAfterAWarning) {
-  Settings settings = platform_->settings();
-  settings.idle = {.warn_s = 1, .stop_s = 2};
-  platform_->change_settings(settings, "alice");
-  const jobs::JobId id = submit(job());
-  ASSERT_TRUE(log_->saw("start 1.1"));
-  log_->report({id, 1}, EventKind::started);
-  ASSERT_TRUE(becomes(id, jobs::State::running));
-  const std::int64_t since_s = platform_->find(id)->job.life.started_ns / kSecond;
+TEST(PauseBetweenLooks, IsAQuarterOfWhatComesFirst) {
+  using std::chrono::seconds;
+  EXPECT_EQ(pause_between_looks({}), std::nullopt);
+  EXPECT_EQ(pause_between_looks({.warn_s = 60, .stop_s = 86'400}), seconds(15));
+  EXPECT_EQ(pause_between_looks({.warn_s = 86'400, .stop_s = 60}), seconds(15));
+  EXPECT_EQ(pause_between_looks({.warn_s = 40}), seconds(10));
+  EXPECT_EQ(pause_between_looks({.stop_s = 40}), seconds(10));
+  EXPECT_EQ(pause_between_looks({.warn_s = 1, .stop_s = 2}), seconds(1));
+  EXPECT_EQ(pause_between_looks({.warn_s = 86'400, .stop_s = 86'400}), seconds(300));
+}
+
+// Devices of the first job that do nothing, for ten seconds from its start on.
+void write_idle_run(const testing::TemporaryFolder& temporary, jobs::WallTime started_ns) {
+  const std::int64_t since_s = started_ns / kSecond;
   std::string text = "mono_ns,wall_ns,source,util\n";
   for (std::int64_t t = 0; t < 10; ++t)
     text +=
         std::to_string(t * kSecond) + "," + std::to_string((since_s + t) * kSecond) + ",dev0,0\n";
   const std::string run = "data/jobs/1/attempt-1/run/run1/";
-  temporary_.write(run + "plan.json", "{}");
-  temporary_.write(run + "main/round1/node1_noderank0/telemetry.csv", text);
+  temporary.write(run + "plan.json", "{}");
+  temporary.write(run + "main/round1/node1_noderank0/telemetry.csv", text);
+}
+
+// The engine's scheduler gives it a time, which is not known here.
+TEST_F(PlatformTest, StopsAnIdleJobThatAskedForNoTimeOfAnEngineWithAQueue) {
+  restart({.name = "queue", .has_queue = true});
+  Settings settings = platform_->settings();
+  settings.idle = {.warn_s = 1, .stop_s = 2};
+  platform_->change_settings(settings);
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  log_->report({id, 1}, EventKind::started);
+  ASSERT_TRUE(becomes(id, jobs::State::running));
+  write_idle_run(temporary_, platform_->find(id)->job.life.started_ns);
+  EXPECT_TRUE(log_->saw("stop 1.1 60s"));
+  EXPECT_EQ(platform_->find(id)->job.life.cause, jobs::Cause::idle_limit);
+}
+
+TEST_F(PlatformTest, StopsAJobWhoseDevicesDoNothingAfterAWarning) {
+  Settings settings = platform_->settings();
+  settings.idle = {.warn_s = 1, .stop_s = 2};
+  platform_->change_settings(settings);
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  log_->report({id, 1}, EventKind::started);
+  ASSERT_TRUE(becomes(id, jobs::State::running));
+  write_idle_run(temporary_, platform_->find(id)->job.life.started_ns);
   EXPECT_TRUE(log_->saw("stop 1.1 60s"));
   EXPECT_EQ(platform_->find(id)->job.life.cause, jobs::Cause::idle_limit);
   int events = 0;

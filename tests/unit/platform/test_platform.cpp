@@ -1,6 +1,10 @@
+#include <future>
+#include <stdexcept>
+
 #include <gmock/gmock.h>
 
 #include "core/time.h"
+#include "database/database.h"
 #include "platform_fixture.h"
 
 namespace assay::platform {
@@ -166,7 +170,7 @@ TEST_F(PlatformTest, ANodeThatIsDrainedGetsNothingNew) {
   EXPECT_FALSE(node.lost);
   EXPECT_EQ(node.drained_by, "alice");
   EXPECT_EQ(node.reason, "a fan is broken");
-  platform_->undrain("node1", "alice");
+  platform_->undrain("node1");
   EXPECT_TRUE(log_->saw("start 1.1"));
   const NodeView used = platform_->nodes().front();
   ASSERT_EQ(used.uses.size(), 1U);
@@ -186,7 +190,7 @@ TEST_F(PlatformTest, AReservedNodeIsForItsTeamsAlone) {
                             .from_ns = wall_now_ns() - 1'000'000'000,
                             .to_ns = wall_now_ns() + 3'600'000'000'000,
                             .teams = {"speech"}}};
-  platform_->change_settings(settings, "admin");
+  platform_->change_settings(settings);
   const jobs::JobId foreign = submit(job());  // of the team vision
   jobs::NewJob nobodys = job();
   nobodys.team = "";
@@ -225,7 +229,7 @@ TEST_F(PlatformTest, OnePersonsWaitingJobsHaveALimit) {
 TEST_F(PlatformTest, AQueueThatWantsApprovalGetsIt) {
   Settings settings = platform_->settings();
   settings.queues.push_back({.name = "large", .approval = true});
-  platform_->change_settings(settings, "alice");
+  platform_->change_settings(settings);
   jobs::NewJob large = job();
   large.submission.queue = "large";
   const jobs::JobId id = submit(large);
@@ -259,6 +263,80 @@ TEST_F(PlatformTest, TellsWhoListensOfEveryChangeInOrder) {
   EXPECT_EQ(count(), 4U);
 }
 
+// What a listener uses may go as soon as nobody listens any more.
+TEST_F(PlatformTest, WhoStopsListeningWaitsForACallThatIsUnderWay) {
+  std::promise<void> called;
+  std::promise<void> go_on;
+  std::atomic<bool> in_call = false;
+  auto listener = platform_->subscribe([&](const JobEvent& event) {
+    if (event.event != EventKind::submitted) return;
+    in_call = true;
+    called.set_value();
+    go_on.get_future().wait();
+    in_call = false;
+  });
+  (void)submit(job());
+  called.get_future().wait();
+  auto ended = std::async(std::launch::async, [&] {
+    listener.reset();
+    return in_call.load();
+  });
+  EXPECT_EQ(ended.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  go_on.set_value();
+  EXPECT_FALSE(ended.get());
+}
+
+TEST_F(PlatformTest, AListenerThatFailsCostsNobodyElseAnything) {
+  std::promise<void> heard;
+  const auto failing = platform_->subscribe(
+      [](const JobEvent& /*event*/) { throw std::runtime_error("no memory"); });
+  const auto other = platform_->subscribe([&](const JobEvent& event) {
+    if (event.event == EventKind::placed) heard.set_value();
+  });
+  (void)submit(job());
+  EXPECT_EQ(heard.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+}
+
+TEST_F(PlatformTest, ListeningMayEndAfterThePlatformDoes) {
+  auto listener = platform_->subscribe([](const JobEvent& /*event*/) {});
+  platform_.reset();
+  listener.reset();
+}
+
+// Sanitizers see here that orders are made of settings that nobody replaces meanwhile.
+TEST_F(PlatformTest, SettingsMayChangeWhileJobsStart) {
+  const std::jthread changing([&](const std::stop_token& stop) {
+    Settings settings = platform_->settings();
+    for (int i = 0; !stop.stop_requested(); ++i) {
+      settings.queues.resize(1);
+      for (int more = 0; more < i % 5; ++more)
+        settings.queues.push_back({.name = "queue" + std::to_string(more)});
+      platform_->change_settings(settings);
+    }
+  });
+  jobs::NewJob array = job();
+  array.submission.array = "0-3";
+  const std::vector<jobs::JobId> ids = platform_->submit(array);
+  for (const jobs::JobId id : ids)
+    EXPECT_TRUE(log_->saw("start " + std::to_string(id) + ".1")) << id;
+}
+
+TEST_F(PlatformTest, ADecisionThatCouldNotBeWrittenDownIsMadeAgain) {
+  platform_->drain("node1", "maintenance", "alice");
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(eventually([&] { return platform_->waits(id).has_value(); }));
+  {
+    database::Database other(temporary_.path() / "data/jobs.db");
+    const database::Transaction locked(other);
+    const int before = log_->looks;
+    platform_->undrain("node1");
+    // Here, by the turn that decides, by the decision, and by the turn after it has failed.
+    ASSERT_TRUE(eventually([&] { return log_->looks >= before + 4; }, std::chrono::seconds(60)));
+    EXPECT_EQ(state(id), State::queued);
+  }
+  EXPECT_TRUE(log_->saw("start 1.1"));
+}
+
 TEST_F(PlatformTest, PriorityDecidesUntilAJobStarts) {
   jobs::NewJob whole = job("whole");
   whole.submission.devices = 4;
@@ -266,12 +344,12 @@ TEST_F(PlatformTest, PriorityDecidesUntilAJobStarts) {
   ASSERT_TRUE(log_->saw("start 1.1"));
   const jobs::JobId second = submit(whole);
   const jobs::JobId third = submit(whole);
-  platform_->change_priority(third, 900, "alice");
+  platform_->change_priority(third, 900);
   ASSERT_TRUE(
       eventually([&] { return platform_->waits(third) && platform_->waits(third)->place == 1; }));
   EXPECT_EQ(platform_->waits(second)->place, 2);
   EXPECT_THAT(error_of([&] {
-                platform_->change_priority(first, 1, "alice");
+                platform_->change_priority(first, 1);
                 return 0;
               }),
               HasSubstr("scheduling"));
@@ -281,7 +359,7 @@ TEST_F(PlatformTest, RemovesWhatHasEndedWithItsRunsButNotItsUse) {
   const jobs::JobId id = submit(job());
   ASSERT_TRUE(log_->saw("start 1.1"));
   EXPECT_THAT(error_of([&] {
-                platform_->remove(id, "alice");
+                platform_->remove(id);
                 return 0;
               }),
               HasSubstr("stop it first"));
@@ -290,7 +368,7 @@ TEST_F(PlatformTest, RemovesWhatHasEndedWithItsRunsButNotItsUse) {
   ASSERT_TRUE(becomes(id, State::finished));
   temporary_.write("data/jobs/1/attempt-1/run/run1/plan.json", "{}");
   EXPECT_EQ(platform_->run_of(id).filename(), "run1");
-  platform_->remove(id, "alice");
+  platform_->remove(id);
   EXPECT_FALSE(platform_->find(id));
   EXPECT_FALSE(std::filesystem::exists(temporary_.path() / "data/jobs/1"));
   const std::vector<UsageRow> rows = platform_->usage(0, wall_now_ns() + 1'000'000'000);
@@ -298,6 +376,60 @@ TEST_F(PlatformTest, RemovesWhatHasEndedWithItsRunsButNotItsUse) {
   EXPECT_EQ(rows.front().user, "alice");
   EXPECT_EQ(rows.front().device_type, "cpu");
   EXPECT_EQ(rows.front().jobs, 1);
+}
+
+// Where the server ended, or the disk failed, after the first of the two steps.
+TEST_F(PlatformTest, ARemovalIsDoneToItsEndOrNotAtAll) {
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  exit(id, 1);
+  ASSERT_TRUE(becomes(id, State::finished));
+  const std::filesystem::path jobs = temporary_.path() / "data/jobs";
+  temporary_.write("data/jobs/1.removed/attempt-1/run/run1/plan.json", "{}");
+  temporary_.write("data/jobs/7.removed/attempt-1/run/run1/plan.json", "{}");
+  temporary_.write("data/jobs/notes.removed/text", "of somebody");
+  std::filesystem::remove_all(jobs / "1");
+  restart();
+  EXPECT_EQ(platform_->run_of(id).filename(), "run1") << "its record is there";
+  EXPECT_FALSE(std::filesystem::exists(jobs / "1.removed"));
+  EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(jobs / "7.removed"); }));
+  EXPECT_TRUE(std::filesystem::exists(jobs / "notes.removed"));
+  temporary_.write("data/jobs/8.removed/text", "left by a removal of this server");
+  (void)platform_->remove_old(wall_now_ns(), false);
+  EXPECT_FALSE(std::filesystem::exists(jobs / "8.removed"));
+}
+
+TEST_F(PlatformTest, AJobWhoseRecordCannotBeRemovedKeepsItsRuns) {
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  exit(id, 1);
+  ASSERT_TRUE(becomes(id, State::finished));
+  temporary_.write("data/jobs/1/attempt-1/run/run1/plan.json", "{}");
+  {
+    database::Database other(temporary_.path() / "data/jobs.db");
+    const database::Transaction locked(other);
+    EXPECT_THROW(platform_->remove(id), database::DatabaseError);
+  }
+  EXPECT_EQ(platform_->run_of(id).filename(), "run1");
+  platform_->remove(id);
+  EXPECT_FALSE(platform_->find(id));
+  EXPECT_FALSE(std::filesystem::exists(temporary_.path() / "data/jobs/1.removed"));
+}
+
+TEST_F(PlatformTest, AJobThatAnotherWaitsForCannotBeRemoved) {
+  const jobs::JobId first = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  exit(first, 1);
+  ASSERT_TRUE(becomes(first, State::finished));
+  platform_->drain("node1", "maintenance", "alice");
+  jobs::NewJob next = job();
+  next.submission.after = {first};
+  const jobs::JobId second = submit(next);
+  EXPECT_THAT(error_of([&] { platform_->remove(first); }),
+              HasSubstr("job 2 comes after job 1, and has not ended"));
+  (void)platform_->ask(second, EventKind::kill_asked, "alice");
+  platform_->remove(first);
+  EXPECT_FALSE(platform_->find(first));
 }
 
 TEST_F(PlatformTest, AFolderHasOneServer) {

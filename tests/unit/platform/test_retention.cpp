@@ -16,7 +16,7 @@ class RetentionTest : public PlatformTest {
   void keep(std::int64_t logs_days, std::int64_t jobs_days) {
     Settings settings = platform_->settings();
     settings.retention = {.logs_days = logs_days, .jobs_days = jobs_days};
-    platform_->change_settings(settings, "root");
+    platform_->change_settings(settings);
   }
   jobs::JobId finished_job() {
     const jobs::JobId id = submit(job());
@@ -57,6 +57,28 @@ TEST_F(RetentionTest, LogsGoAndResultsStay) {
        {"run/run1/result.json", "run/run1/plan.json", "run/run1/mllog/case.log"})
     EXPECT_TRUE(fs::exists(folder(id) / stays)) << stays;
   EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, false).logs, 0U) << "once";
+}
+
+TEST_F(RetentionTest, ALinkThatLeadsNowhereIsInNobodysWay) {
+  keep(30, 0);
+  const jobs::JobId id = finished_job();
+  for (const fs::path& where :
+       {folder(id).parent_path(), folder(id) / "run", folder(id) / "run/run1"})
+    fs::create_symlink("loop", where / "loop");
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, false).logs, 1U);
+  EXPECT_FALSE(fs::exists(folder(id) / "run/run1/case"));
+}
+
+TEST_F(RetentionTest, WhatCouldNotBeLookedAtIsTriedAgain) {
+  keep(30, 0);
+  const jobs::JobId id = finished_job();
+  fs::rename(folder(id) / "run", folder(id) / "aside");
+  write_file_atomic(folder(id) / "run", "not a folder", false);
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, false).logs, 0U);
+  fs::remove(folder(id) / "run");
+  fs::rename(folder(id) / "aside", folder(id) / "run");
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, false).logs, 1U);
+  EXPECT_FALSE(fs::exists(folder(id) / "run/run1/case"));
 }
 
 TEST_F(RetentionTest, SaysWhatWouldGoBeforeItDoes) {
