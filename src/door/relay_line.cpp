@@ -1,9 +1,10 @@
 #include "door/relay_line.h"
 
 #include <algorithm>
+#include <exception>
 
 #include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
+#include <asio/post.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
@@ -16,8 +17,6 @@ namespace assay::door {
 namespace {
 
 constexpr Nanoseconds kWriteLimit = std::chrono::minutes(2);  // for who does not read
-constexpr Nanoseconds kAskEvery = std::chrono::seconds(30);
-constexpr std::chrono::seconds kLookEvery{5};
 
 /// A peer that vanishes without a word is noticed within two minutes.
 void watch_for_silence(int fd) {
@@ -73,10 +72,33 @@ Task<std::size_t> read_from(Descriptor& from, std::vector<char>& buffer) {
   co_return ec ? 0 : n;
 }
 
-Task<> look_after(Held line) {
+Asker::~Asker() {
+  thread_.stop();
+  thread_.join();
+}
+
+void Asker::ask(Held line) {
+  line->asking = true;
+  asio::post(thread_, [&loop = loop_, line = std::move(line)]() mutable {
+    bool allowed = false;
+    try {
+      allowed = line->terms.allowed();
+    } catch (const std::exception&) {
+      // What cannot be asked is not allowed.
+    }
+    // The line goes back to its loop in any case, which alone may end it.
+    asio::post(loop, [line = std::move(line), allowed] {
+      line->asking = false;
+      line->asked_ns = mono_now_ns();
+      if (!allowed) line->cut();
+    });
+  });
+}
+
+Task<> look_after(Held line, Asker& asker, Relays::Pace pace) {
   while (line->peer.is_open()) {
     asio::error_code stopped;
-    line->timer.expires_after(kLookEvery);
+    line->timer.expires_after(pace.look_every);
     auto token = asio::redirect_error(asio::use_awaitable, stopped);
     co_await line->timer.async_wait(token);
     if (!line->peer.is_open()) co_return;
@@ -88,11 +110,12 @@ Task<> look_after(Held line) {
       line->inside.close(ignored);
       continue;
     }
-    const bool stuck =
-        line->writing_since_ns != 0 && now_ns - line->writing_since_ns > kWriteLimit.count();
-    const bool ask = now_ns - line->asked_ns > kAskEvery.count();
-    if (ask) line->asked_ns = now_ns;
-    if (stuck || (ask && line->terms.allowed && !line->terms.allowed())) line->cut();
+    if (line->writing_since_ns != 0 && now_ns - line->writing_since_ns > kWriteLimit.count()) {
+      line->cut();
+      co_return;
+    }
+    if (line->terms.allowed && !line->asking && now_ns - line->asked_ns > pace.ask_every.count())
+      asker.ask(line);
   }
 }
 
@@ -118,8 +141,10 @@ Task<> carry_out(Held line) {
   line->cut();
 }
 
-void begin(asio::io_context& loop, Task<> task) {
-  asio::co_spawn(loop, std::move(task), asio::detached);
+void begin(asio::io_context& loop, Held line, Task<> task) {
+  asio::co_spawn(loop, std::move(task), [line = std::move(line)](const std::exception_ptr& failed) {
+    if (failed) line->cut();
+  });
 }
 
 }  // namespace assay::door

@@ -1,6 +1,6 @@
 #pragma once
 
-// For the files of Relays. Everything here lives in their loop.
+// For the files of Relays. Everything here lives in their loop, but what says otherwise.
 
 #include <cstdint>
 #include <memory>
@@ -11,6 +11,7 @@
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
+#include <asio/thread_pool.hpp>
 
 #include "core/time.h"
 #include "door/relays.h"
@@ -35,9 +36,10 @@ struct Line {
   std::shared_ptr<void> agent;
   Relays::Terms terms;
   std::shared_ptr<void> counted;
-  std::int64_t head_by_ns = 0;        // an application has to have answered; 0: it has
-  std::int64_t writing_since_ns = 0;  // to the peer; 0: nothing is being written
-  std::int64_t asked_ns = mono_now_ns();
+  std::int64_t head_by_ns = 0;            // an application has to have answered; 0: it has
+  std::int64_t writing_since_ns = 0;      // to the peer; 0: nothing is being written
+  std::int64_t asked_ns = mono_now_ns();  // or, once it was asked for, when that was answered
+  bool asking = false;
   bool too_late = false;
 };
 using Held = std::shared_ptr<Line>;
@@ -46,13 +48,31 @@ using Held = std::shared_ptr<Line>;
 Task<bool> write_to(Held line, Descriptor& to, std::string_view bytes);
 /// How many bytes; nothing at its end. The buffer grows where much comes.
 Task<std::size_t> read_from(Descriptor& from, std::vector<char>& buffer);
+/// Asks whether a line's user may still have it, not in the loop, which carries everybody's bytes.
+/// Thread-safe. Ends before the loop does.
+class Asker {
+ public:
+  explicit Asker(asio::io_context& loop) : loop_(loop) {}
+  Asker(const Asker&) = delete;
+  Asker& operator=(const Asker&) = delete;
+  /// Waits for the answer that is under way; the others are not asked for.
+  ~Asker();
+
+  /// Cuts the line, in the loop, where they may not. From the loop.
+  void ask(Held line);
+
+ private:
+  asio::io_context& loop_;
+  asio::thread_pool thread_{1};
+};
+
 /// Looks after a line: what takes too long, and who may no longer.
-Task<> look_after(Held line);
+Task<> look_after(Held line, Asker& asker, Relays::Pace pace);
 /// Bytes as they are, from the peer and to it. The end of carry_out() cuts the line.
 Task<> carry_in(Held line);
 Task<> carry_out(Held line);
 
-/// Lets a task run on its own.
-void begin(asio::io_context& loop, Task<> task);
+/// Lets a task of a line run on its own. One that fails (there is no memory for it) cuts the line.
+void begin(asio::io_context& loop, Held line, Task<> task);
 
 }  // namespace assay::door

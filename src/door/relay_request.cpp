@@ -159,8 +159,8 @@ Task<> carry_body(Held line, BodyEnd body, std::string first) {
 
 Task<> serve_request(asio::io_context& loop, Held line, Relays::Request request) {
   line->head_by_ns = mono_now_ns() + kHeadLimit.count();
-  begin(loop, send_request(line, std::move(request.bytes)));
-  if (!request.websocket) begin(loop, notice_leaving(line));
+  begin(loop, line, send_request(line, std::move(request.bytes)));
+  if (!request.websocket) begin(loop, line, notice_leaving(line));
   Begun answer = co_await read_head(line, request.method);
   line->head_by_ns = 0;
   if (answer.head && answer.head->status == 101 && !request.websocket)
@@ -184,7 +184,7 @@ Task<> serve_request(asio::io_context& loop, Held line, Relays::Request request)
       line->cut();
       co_return;
     }
-    begin(loop, carry_in(line));
+    begin(loop, line, carry_in(line));
     co_await carry_out(line);
     co_return;
   }

@@ -1,15 +1,18 @@
 #include "door/relays.h"
 
+#include <exception>
 #include <vector>
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
+#include <fmt/format.h>
 
 #include "core/error.h"
 #include "door/relay_line.h"
 #include "door/relay_request.h"
 #include "door/websocket.h"
+#include "serve/log.h"
 
 namespace assay::door {
 
@@ -21,7 +24,7 @@ Task<> greet_and_carry(asio::io_context& loop, Held line, std::string hello) {
     line->cut();
     co_return;
   }
-  begin(loop, carry_in(line));
+  begin(loop, line, carry_in(line));
   co_await carry_out(line);
 }
 
@@ -54,7 +57,7 @@ Task<> wrap_out(asio::io_context& loop, Held line, std::string hello) {
     line->cut();
     co_return;
   }
-  begin(loop, unwrap_in(line));
+  begin(loop, line, unwrap_in(line));
   std::vector<char> buffer(kSmallPiece);
   while (true) {
     const std::size_t n = co_await read_from(line->inside, buffer);
@@ -71,12 +74,16 @@ Task<> wrap_out(asio::io_context& loop, Held line, std::string hello) {
 }  // namespace
 
 struct Relays::Engine {
+  explicit Engine(const Pace& given) : pace(given) {}
+
+  const Pace pace;
   std::mutex lock;
   std::map<std::string, std::size_t> by_user;
   std::size_t total = 0;
   // After what its lines count in: they end with it.
   asio::io_context loop{1};
   asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(loop);
+  Asker asker{loop};
   std::jthread thread;
 
   [[nodiscard]] std::shared_ptr<void> count(const std::string& user) {
@@ -96,14 +103,32 @@ struct Relays::Engine {
     auto line = std::make_shared<Line>(loop, std::move(peer), std::move(passage), std::move(terms));
     line->counted = std::move(counted);
     asio::post(loop, [this, line, what = std::move(what)] {
-      begin(loop, look_after(line));
-      begin(loop, what(loop, line));
+      try {
+        begin(loop, line, look_after(line, asker, pace));
+        begin(loop, line, what(loop, line));
+      } catch (const std::exception&) {
+        line->cut();  // there is no memory for it
+      }
     });
+  }
+
+  void run() {
+    for (;;) {
+      try {
+        loop.run();
+        return;
+      } catch (const std::exception& error) {
+        // The others' bytes are still to be carried.
+        serve::log_error(fmt::format("the door's relays: {}", error.what()));
+      }
+    }
   }
 };
 
-Relays::Relays() : engine_(std::make_unique<Engine>()) {
-  engine_->thread = std::jthread([engine = engine_.get()] { engine->loop.run(); });
+Relays::Relays() : Relays(Pace{}) {}
+
+Relays::Relays(const Pace& pace) : engine_(std::make_unique<Engine>(pace)) {
+  engine_->thread = std::jthread([engine = engine_.get()] { engine->run(); });
 }
 
 Relays::~Relays() {

@@ -8,18 +8,26 @@
 #include <thread>
 
 #include "core/files.h"
+#include "core/time.h"
 #include "door/entrance.h"
 
 namespace assay::door {
 
 /// Carries bytes between people and what they have opened: all of it in one thread, whatever is
-/// slow or silent. Thread-safe.
+/// slow or silent. Whether they still may is asked in another. Thread-safe.
 class Relays {
  public:
   static constexpr std::size_t kMost = 500;
   static constexpr std::size_t kMaxOfUser = 100;
 
+  /// How often lines are looked after, and who uses them is asked for.
+  struct Pace {
+    Nanoseconds look_every = std::chrono::seconds(5);
+    Nanoseconds ask_every = std::chrono::seconds(30);
+  };
+
   Relays();
+  explicit Relays(const Pace& pace);
   Relays(const Relays&) = delete;
   Relays& operator=(const Relays&) = delete;
   /// Cuts everything.
@@ -28,7 +36,8 @@ class Relays {
   /// Whose it is, and until when.
   struct Terms {
     std::string user{};
-    /// Asked twice a minute, in the thread of the relays: false cuts it. Must not block for long.
+    /// Asked twice a minute, in a thread that does nothing else and asks for one line after
+    /// another: false, or what it throws, cuts the line. May block for a while.
     std::function<bool()> allowed{};
   };
   /// Whether somebody may have one more.
