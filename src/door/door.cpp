@@ -11,6 +11,7 @@
 #include "door/say_page.h"
 #include "door/websocket.h"
 #include "http/url.h"
+#include "serve/log.h"
 #include "serve/refusal.h"
 
 namespace assay::door {
@@ -96,7 +97,7 @@ bool Door::allowed(const Visit& visit) {
     const auto view = platform_.find(visit.job);
     if (!view || !may_enter(accounts_, view->job, visit.user)) return false;
     return visit.session.empty() || accounts_.session(visit.session, wall_now_ns()).has_value();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return false;  // what cannot be asked is not allowed
   }
 }
@@ -237,28 +238,36 @@ HttpResponse Door::pass_on(const HttpRequest& request, const Visit& visit) {
 
 void Door::handle(const HttpRequest& request, std::string& who,
                   const serve::HttpServer::Respond& respond) {
-  const auto at = parse_host(request.header("host"), options_.domain);
-  if (!at) return respond(refused_page(404, "There is no such endpoint.", "", request));
+  // Outside of what is caught: an answer that could not be given is not given twice.
+  respond(answer(request, who));
+}
+
+HttpResponse Door::answer(const HttpRequest& request, std::string& who) {
   try {
+    const auto at = parse_host(request.header("host"), options_.domain);
+    if (!at) return refused_page(404, "There is no such endpoint.", "", request);
     if (!request.header(std::string(kDoorHeader)).empty())
-      return respond(refused_page(508, "This endpoint leads to itself.",
-                                  "Name the port of the job's own program.", request));
-    if (request.path == kComeIn) return respond(come_in(request, *at));
+      return refused_page(508, "This endpoint leads to itself.",
+                          "Name the port of the job's own program.", request);
+    if (request.path == kComeIn) return come_in(request, *at);
     const auto visit = visits_.find(cookie_of(request, kVisitCookie), mono_now_ns());
     if (!visit || visit->job != at->job || visit->label != at->label || !allowed(*visit))
-      return respond(refused_page(401, "You have not come in through the door.",
-                                  "Open the endpoint from the page of its job.", request));
+      return refused_page(401, "You have not come in through the door.",
+                          "Open the endpoint from the page of its job.", request);
     who = visit->user;
     if (is_foreign(request, options_.tls))
-      return respond(
-          refused_page(403, "The request comes from a page of another site.", "", request));
-    respond(pass_on(request, *visit));
+      return refused_page(403, "The request comes from a page of another site.", "", request);
+    return pass_on(request, *visit);
   } catch (const Closed& closed) {
-    respond(page_of(closed, request));
-  } catch (const Error& error) {
-    respond(refused_page(404, error.message(), error.advice(), request));
+    return page_of(closed, request);
   } catch (const serve::Refusal& refusal) {
-    respond(refused_page(refusal.status, refusal.message, refusal.advice, request));
+    return refused_page(refusal.status, refusal.message, refusal.advice, request);
+  } catch (const std::exception& error) {
+    HttpResponse page = failure_page(error, request.header("accept-language"));
+    if (page.status >= 500)
+      serve::log_error(fmt::format("{} {}{}: {}", request.method, request.header("host"),
+                                   ellipsize(request.path, 200), error.what()));
+    return page;
   }
 }
 

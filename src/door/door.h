@@ -39,8 +39,8 @@ class Door {
 
   /// Whether a request is for an endpoint, by its Host header.
   [[nodiscard]] bool takes(const serve::HttpRequest& request) const;
-  /// Answers once; `who` is set before that. Blocks for seconds while the job is entered, and up to
-  /// a minute while a service is started.
+  /// Answers once, whatever fails; `who` is set before that. Blocks for seconds while the job is
+  /// entered, and up to a minute while a service is started.
   void handle(const serve::HttpRequest& request, std::string& who,
               const serve::HttpServer::Respond& respond);
 
@@ -63,6 +63,7 @@ class Door {
                                           const serve::HttpRequest& request);
 
  private:
+  [[nodiscard]] serve::HttpResponse answer(const serve::HttpRequest& request, std::string& who);
   [[nodiscard]] jobs::Endpoint endpoint_of(jobs::JobId job, const std::string& label);
   [[nodiscard]] Passage open(jobs::JobId job, const jobs::Endpoint& endpoint, bool start);
   [[nodiscard]] bool allowed(const Visit& visit);

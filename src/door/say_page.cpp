@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/error.h"
 #include "core/text.h"
 #include "door/door_assets.h"
 #include "page/markup.h"
@@ -44,6 +45,17 @@ serve::HttpResponse notice_page(const Notice& notice, const std::string& languag
                  {"Referrer-Policy", "no-referrer"},
                  {"Cache-Control", "no-store"}};
   return out;
+}
+
+serve::HttpResponse failure_page(const std::exception& error, const std::string& languages) {
+  const auto* const known = dynamic_cast<const Error*>(&error);
+  if (known != nullptr && (known->kind() == ErrorKind::usage || known->kind() == ErrorKind::config))
+    return notice_page({404, known->message(), known->advice(), ""}, languages);
+  if (known != nullptr && known->kind() == ErrorKind::environment)
+    return notice_page({503, "The server cannot answer now.", "Try again in a moment.", ""},
+                       languages);
+  return notice_page({500, "The server failed.", "Its operator finds the cause in its log.", ""},
+                     languages);
 }
 
 std::string answer_bytes(const serve::HttpResponse& response) {

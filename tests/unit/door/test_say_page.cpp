@@ -1,6 +1,9 @@
+#include <new>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "door/say_page.h"
 
 namespace assay::door {
@@ -24,6 +27,19 @@ TEST(NoticePage, SaysWhatIsWrongInTheReadersLanguage) {
 TEST(NoticePage, LeavesOutWhatThereIsNot) {
   EXPECT_THAT(notice_page({404, "gone", "", ""}, "").body,
               AllOf(Not(HasSubstr("<pre>")), Not(HasSubstr("<p></p>")), HasSubstr("<p>gone</p>")));
+}
+
+TEST(FailurePage, TellsWhatIsNotThereFromWhatCannotBeToldNow) {
+  const auto page = [](const std::exception& error) { return failure_page(error, "en"); };
+  const serve::HttpResponse wrong =
+      page(Error(ErrorKind::usage, "job has no endpoint 'x'", "", "name it"));
+  EXPECT_EQ(wrong.status, 404);
+  EXPECT_THAT(wrong.body, AllOf(HasSubstr("job has no endpoint"), HasSubstr("name it")));
+  const serve::HttpResponse away = page(Error(ErrorKind::environment, "disk I/O error", "/data"));
+  EXPECT_EQ(away.status, 503);
+  EXPECT_THAT(away.body, AllOf(HasSubstr("Try again"), Not(HasSubstr("disk"))));
+  EXPECT_EQ(page(Error(ErrorKind::internal, "a defect")).status, 500);
+  EXPECT_EQ(page(std::bad_alloc()).status, 500);
 }
 
 }  // namespace
