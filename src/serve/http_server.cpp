@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <exception>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "http/url.h"
 #include "serve/hand_over.h"
 #include "serve/http_status.h"
+#include "serve/log.h"
 #include "serve/stream_out.h"
 #include "serve/watched_socket.h"
 
@@ -212,10 +214,10 @@ struct HttpServer::Engine {
     sweep.expires_after(std::chrono::milliseconds(500));
     sweep.async_wait([this](const asio::error_code& stopped) {
       if (stopped) return;
+      sweep_later();
       io.hang_up_overdue();
       const std::int64_t now_ns = mono_now_ns();
       for (const auto& stream : open_streams()) stream->show_life(now_ns);
-      sweep_later();
     });
   }
 };
@@ -328,7 +330,15 @@ void HttpServer::start() {
   engine_->thread = std::jthread([engine = engine_.get()] {
     const auto work = asio::make_work_guard(static_cast<asio::io_context&>(engine->io));
     engine->sweep_later();
-    engine->io.run();
+    for (;;) {
+      try {
+        engine->io.run();
+        return;
+      } catch (const std::exception& error) {
+        // One connection's: there was no memory for it, say. The others go on.
+        log_error(fmt::format("a connection failed: {}", error.what()));
+      }
+    }
   });
 }
 

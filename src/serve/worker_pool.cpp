@@ -1,6 +1,11 @@
 #include "serve/worker_pool.h"
 
+#include <exception>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include "serve/log.h"
 
 namespace assay::serve {
 
@@ -30,7 +35,11 @@ void WorkerPool::work(const std::stop_token& stop) {
       if (!changed_.wait(lock, stop, [&] { return !waiting_.empty(); })) return;
       task = waiting_.pop();
     }
-    task();
+    try {
+      task();
+    } catch (const std::exception& error) {
+      log_error(fmt::format("a request was not answered: {}", error.what()));
+    }
   }
 }
 

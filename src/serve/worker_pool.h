@@ -12,7 +12,8 @@
 
 namespace assay::serve {
 
-/// Threads for work that would block the I/O thread. Tasks must not throw.
+/// Threads for work that would block the I/O thread. Tasks answer for their own failures: what one
+/// throws is written to the log, and the thread goes on.
 class WorkerPool {
  public:
   WorkerPool(unsigned threads, std::size_t max_waiting);

@@ -165,7 +165,7 @@ struct PlatformSide {
   rest::Context context;
   rest::Rest rest;
   std::vector<std::unique_ptr<Webhook>> webhooks;
-  std::shared_ptr<void> listening;  // the first to go: it calls the others
+  std::shared_ptr<void> listening;  // the first to go: it calls the others, and none afterwards
 };
 
 // What no job needs any more. A failure costs nothing but room.
@@ -176,7 +176,7 @@ void collect_code(PlatformSide& side, const fs::path& data,
     for (const platform::Schedule& one : side.schedules.of({}))
       if (!one.code.empty()) needed.insert(one.code);
     (void)side.code.collect(needed, wall_now_ns());
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     say(std::string("warning: uploads are not collected: ") + error.what());
   }
 }
@@ -190,7 +190,7 @@ void remove_old(PlatformSide& side, bool only_say,
       say(fmt::format("note: retention: {} and the logs of {} {}", counted(removal.jobs, "job"),
                       counted(removal.logs, "job"),
                       only_say ? "will be removed in an hour" : "were removed"));
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     say(std::string("warning: nothing old is removed: ") + error.what());
   }
 }

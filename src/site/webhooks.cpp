@@ -1,6 +1,7 @@
 #include "site/webhooks.h"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 
 #include <fmt/format.h>
@@ -72,7 +73,7 @@ void Webhook::work(const std::stop_token& stop) {
         if (!deliver(notice, stop)) return;
         outbox_.told(notice.number);
       }
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       serve::log_error(fmt::format("webhook {}: {}", options_.url, error.what()));
       wait(options_.max_pause, stop, false);
     }
@@ -125,7 +126,7 @@ Webhook::Send send_by_http() {
       const bool later = response.status == 408 || response.status == 425 || response.status == 429;
       return response.status >= 400 && response.status < 500 && !later ? Webhook::Answer::refused
                                                                        : Webhook::Answer::failed;
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       return Webhook::Answer::failed;
     }
   };
