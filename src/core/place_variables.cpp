@@ -30,9 +30,6 @@ constexpr std::array kPlacePrefixes{
     "HOROVOD_LOCAL_"sv, "HOROVOD_CROSS_"sv,   "HOROVOD_GLOO_RENDEZVOUS_"sv, "DLWS_"sv,
     "DLTS_"sv};
 
-constexpr std::array kDefaults{"HCCL_CONNECT_TIMEOUT"sv, "HOROVOD_CONTROLLER"sv,
-                               "HOROVOD_CPU_OPERATIONS"sv};
-
 }  // namespace
 
 bool is_place_variable(std::string_view name) noexcept {
@@ -40,10 +37,6 @@ bool is_place_variable(std::string_view name) noexcept {
   return name.ends_with("_VISIBLE_DEVICES") || std::ranges::find(kPlaces, name) != kPlaces.end() ||
          std::ranges::any_of(kPlacePrefixes,
                              [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
-bool is_default_variable(std::string_view name) noexcept {
-  return std::ranges::find(kDefaults, name) != kDefaults.end();
 }
 
 }  // namespace assay

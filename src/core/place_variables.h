@@ -10,8 +10,4 @@ namespace assay {
 /// of rendezvous/environment.cpp, which gives the values, compares both. Pure.
 [[nodiscard]] bool is_place_variable(std::string_view name) noexcept;
 
-/// Whether Assay gives it a default which a user may well want to be another one: a timeout, a
-/// transport. Pure.
-[[nodiscard]] bool is_default_variable(std::string_view name) noexcept;
-
 }  // namespace assay

@@ -26,10 +26,6 @@ class BodyEnd {
   [[nodiscard]] std::uint64_t unseen() const noexcept;
   void skip(std::uint64_t bytes);
   [[nodiscard]] bool done() const noexcept { return done_; }
-  /// Whether the end of the connection is its end, too.
-  [[nodiscard]] bool ends_with_connection() const noexcept {
-    return done_ || kind_ == Kind::until_close;
-  }
 
  private:
   enum class Chunk { size, data, data_end, trailer };

@@ -33,25 +33,6 @@ std::string quota(const Pending& pending, std::string_view whose) {
 
 }  // namespace
 
-bool needs_somebody(const Pending& pending) {
-  switch (pending.kind) {
-    case PendingKind::approval:
-    case PendingKind::paused:
-    case PendingKind::no_queue:
-    case PendingKind::queue_closed:
-    case PendingKind::no_team:
-    case PendingKind::no_such_type:
-    case PendingKind::too_large:
-    case PendingKind::drained:
-      return true;
-    case PendingKind::team_quota:
-    case PendingKind::user_quota:
-      return pending.devices > pending.limit;
-    default:
-      return false;
-  }
-}
-
 std::string to_words(const Pending& pending) {
   const std::string subject = printable(pending.subject);
   switch (pending.kind) {

@@ -77,9 +77,6 @@ struct Pending {
   }
 };
 
-/// Whether waiting alone will not help: somebody has to change the job, a quota or the cluster.
-[[nodiscard]] bool needs_somebody(const Pending& pending);
-
 /// "asks for 16 devices of type H200; the team's quota is 8".
 [[nodiscard]] std::string to_words(const Pending& pending);
 

@@ -232,8 +232,4 @@ ImageSet open_glyphs(const ImageSetOptions& options) {
   return set;
 }
 
-std::int64_t glyph_class(const ImageSetOptions& options, bool train, std::int64_t index) {
-  return make(options, train)->glyph(index);
-}
-
 }  // namespace assay::train::data

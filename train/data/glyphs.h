@@ -12,8 +12,4 @@ namespace assay::train::data {
 /// how they are made.
 [[nodiscard]] ImageSet open_glyphs(const ImageSetOptions& options);
 
-/// The label before noise; for tests.
-[[nodiscard]] std::int64_t glyph_class(const ImageSetOptions& options, bool train,
-                                       std::int64_t index);
-
 }  // namespace assay::train::data

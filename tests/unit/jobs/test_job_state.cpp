@@ -404,12 +404,10 @@ TEST(JobState, ARetryWaitsLongerEachTimeAndNeverForEver) {
 TEST(Pending, SaysWhyInWords) {
   Pending quota{PendingKind::team_quota, 2, 16, "H200", 8, 0, "vision", 0, 0};
   EXPECT_EQ(to_words(quota), "asks for 16 devices of type H200; the team's quota is 8");
-  EXPECT_TRUE(needs_somebody(quota));
   quota.limit = 24;
   quota.used = 12;
   EXPECT_EQ(to_words(quota),
             "asks for 16 devices of type H200; the team's quota is 24, of which 12 are in use");
-  EXPECT_FALSE(needs_somebody(quota));
   EXPECT_EQ(to_words({PendingKind::too_large, 4, 8, "H200", 2, 0, "", 0, 0}),
             "asks for 4 nodes with 8 devices of type H200 each; the cluster has 2 nodes of that "
             "size");

@@ -251,6 +251,26 @@ std::vector<Work> plain_work(Random& random, const std::vector<ClusterNode>& nod
   return work;
 }
 
+/// Whether waiting alone will not help: somebody has to change the job, a quota or the cluster.
+bool needs_somebody(const Pending& pending) {
+  switch (pending.kind) {
+    case PendingKind::approval:
+    case PendingKind::paused:
+    case PendingKind::no_queue:
+    case PendingKind::queue_closed:
+    case PendingKind::no_team:
+    case PendingKind::no_such_type:
+    case PendingKind::too_large:
+    case PendingKind::drained:
+      return true;
+    case PendingKind::team_quota:
+    case PendingKind::user_quota:
+      return pending.devices > pending.limit;
+    default:
+      return false;
+  }
+}
+
 /// Whatever is left could not run: it says so, and somebody has to change something.
 void check_rest(const Simulation& simulation, const SchedulerOptions& options) {
   const Decision rest = decide(simulation.state(), options, simulation.now_ns + 100 * kHourNs);
