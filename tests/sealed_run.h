@@ -59,9 +59,10 @@ inline void seal_by_hand(const std::filesystem::path& run) {
       files.push_back(fields_to_json(*evidence::measure_file(
           entry.path(), entry.path().lexically_relative(folder).generic_string())));
     }
-    journal.append("round_files", {{"case", name}, {"round", number}, {"files", files}});
+    journal.append(store::JournalEvent::round_files,
+                   {{"case", name}, {"round", number}, {"files", files}});
   }
-  if (!ended) journal.append("run_end", {{"status", "completed"}});
+  if (!ended) journal.append(store::JournalEvent::run_end, {{"status", "completed"}});
   if (!fs::exists(run / layout::kSystem)) write_file_atomic(run / layout::kSystem, "{}\n");
   write_seal(run, &test_key());
 }

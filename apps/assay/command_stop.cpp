@@ -18,6 +18,7 @@
 #include "detach.h"
 #include "launch/agents/slurm/slurm_batch.h"
 #include "stop.h"
+#include "store/journal_event.h"
 #include "store/run_dir.h"
 #include "terminal.h"
 
@@ -39,7 +40,8 @@ struct Owner {
 Owner owner_of(const store::RunDir& run) {
   Owner owner;
   for (const Json& event : store::Journal::read(run.journal_file()))
-    if (event["event"] == "run_start" || event["event"] == "run_resume")
+    if (const auto kind = store::event_of(event);
+        kind == store::JournalEvent::run_start || kind == store::JournalEvent::run_resume)
       owner = {static_cast<pid_t>(integer_at(event, "pid", 0)), text_at(event, "host"),
                text_at(event, "job")};
   return owner;

@@ -10,6 +10,7 @@
 #include "core/subprocess.h"
 #include "launch/agents/launcher.h"
 #include "rendezvous/ranks.h"
+#include "store/journal_event.h"
 #include "store/run_dir.h"
 
 namespace assay::app {
@@ -29,10 +30,10 @@ struct OpenRound {
 std::vector<OpenRound> open_rounds(const std::vector<Json>& journal) {
   std::map<std::pair<std::string, std::int64_t>, OpenRound> open;
   for (const Json& event : journal) {
-    const std::string kind = text_at(event, "event");
+    const auto kind = store::event_of(event);
     const std::pair key(text_at(event, "case"), integer_at(event, "round", 0));
-    if (kind == "round_end") open.erase(key);
-    if (kind != "round_start") continue;
+    if (kind == store::JournalEvent::round_end) open.erase(key);
+    if (kind != store::JournalEvent::round_start) continue;
     OpenRound round{key.first, static_cast<int>(key.second), text_at(event, "id")};
     if (round.id.empty()) round.id = text_at(event, "processes");
     for (const Json& node : list_at(event, "nodes")) round.hosts.push_back(text_at(node, "host"));

@@ -7,6 +7,7 @@
 #include "core/round_status.h"
 #include "core/run_layout.h"
 #include "store/journal.h"
+#include "store/journal_event.h"
 
 namespace assay::engine {
 
@@ -25,17 +26,19 @@ struct JournalEnd {
 JournalEnd read_journal_end(const std::vector<Json>& journal) {
   JournalEnd out;
   for (const Json& event : journal) {
-    const std::string kind = text_at(event, "event");
-    if (kind == "run_start" || kind == "run_resume") out.status.reset();
-    if (kind == "rest") out.rested = true;
-    if (kind == "run_end") out.status = parse_enum<RunStatus>(text_at(event, "status"));
-    if (kind == "round_end") {
+    const auto kind = store::event_of(event);
+    if (kind == store::JournalEvent::run_start || kind == store::JournalEvent::run_resume)
+      out.status.reset();
+    if (kind == store::JournalEvent::rest) out.rested = true;
+    if (kind == store::JournalEvent::run_end)
+      out.status = parse_enum<RunStatus>(text_at(event, "status"));
+    if (kind == store::JournalEvent::round_end) {
       const auto status = parse_enum<RoundStatus>(text_at(event, "status"));
       const std::string reason = text_at(event, "reason");
       if (out.reason.empty() && status != RoundStatus::completed) out.reason = reason;
       out.lost = status == RoundStatus::lost ? reason : "";
     }
-    if (kind != "rank_exit" || out.code != 0 ||
+    if (kind != store::JournalEvent::rank_exit || out.code != 0 ||
         text_at(event, "ended_by") != to_text(EndedBy::itself))
       continue;
     if (const Json code = event.value("code", Json()); code.is_number_integer())

@@ -9,6 +9,7 @@
 
 #include "core/json_access.h"
 #include "core/text.h"
+#include "store/journal_event.h"
 
 namespace assay::judge {
 
@@ -85,7 +86,8 @@ void check_machines(const plan::Plan& plan, const Json& system, std::vector<Find
 void check_left_out(const std::vector<Json>& events, std::vector<Finding>& out) {
   std::map<std::string, std::string> hosts;
   for (const Json& event : events) {
-    if (!event.is_object() || text_at(event, "event") != "host_left_out") continue;
+    if (!event.is_object() || store::event_of(event) != store::JournalEvent::host_left_out)
+      continue;
     const std::string instead = text_at(event, "instead");
     hosts[text_at(event, "host")] =
         (instead.empty() ? "" : "(" + instead + " took its place) ") + text_at(event, "reason");

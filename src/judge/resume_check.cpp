@@ -9,6 +9,7 @@
 #include "judge/run_findings.h"
 #include "judge/run_seal.h"
 #include "plan/dependencies.h"
+#include "store/journal_event.h"
 
 namespace assay::judge {
 
@@ -18,8 +19,8 @@ namespace {
 bool leaves_evidence(const std::vector<Json>& events) {
   bool leaves = false;
   for (const Json& event : events)
-    if (const std::string kind = text_at(event, "event");
-        kind == "run_start" || kind == "run_resume")
+    if (const auto kind = store::event_of(event);
+        kind == store::JournalEvent::run_start || kind == store::JournalEvent::run_resume)
       leaves = integer_at(event, "evidence").value_or(0) > 0;
   return leaves;
 }

@@ -10,6 +10,7 @@
 #include "core/json_fields.h"
 #include "core/run_layout.h"
 #include "core/text.h"
+#include "store/journal_event.h"
 
 namespace assay::judge {
 
@@ -146,9 +147,9 @@ std::optional<telemetry::MachineUse> machine_use(RoundEvidence& round, int node,
   }
 }
 
-void add_event(RoundEvidence& round, const std::string& kind, const Json& event) {
+void add_event(RoundEvidence& round, std::optional<store::JournalEvent> kind, const Json& event) {
   compare_clocks(round, event);
-  if (kind == "rank_start") {
+  if (kind == store::JournalEvent::rank_start) {
     RankEvidence& rank = rank_of(round, event);
     rank.host = text_at(event, "host");
     rank.start = instant(event);
@@ -162,7 +163,7 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
       rank.by_service = true;
     }
     node_of(round, rank.node, rank.host);
-  } else if (kind == "rank_exit") {
+  } else if (kind == store::JournalEvent::rank_exit) {
     RankEvidence& rank = rank_of(round, event);
     rank.end = instant(event);
     rank.end_late_s = real(event, "late_s").value_or(0);
@@ -185,7 +186,7 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     if (const auto code = integer_at(event, "code")) exit.code = static_cast<int>(*code);
     if (const auto signal = integer_at(event, "signal")) exit.signal = static_cast<int>(*signal);
     if (exit.code || exit.signal) rank.exit = exit;
-  } else if (kind == "node_end") {
+  } else if (kind == store::JournalEvent::node_end) {
     NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     node.agent_cpu_s = real(event, "agent_cpu_s");
     node.killed_leftovers = static_cast<std::uint64_t>(
@@ -193,27 +194,27 @@ void add_event(RoundEvidence& round, const std::string& kind, const Json& event)
     add_list(round, event, layout::node_folder(node.host, node.node) + "/");
     chain_of(round, node.node, node.host).last = text_at(event, "head");
     node.machine = machine_use(round, node.node, event);
-  } else if (kind == "chain") {
+  } else if (kind == store::JournalEvent::chain) {
     const NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     chain_of(round, node.node, node.host).seen.push_back(text_at(event, "head"));
-  } else if (kind == "round_files") {
+  } else if (kind == store::JournalEvent::round_files) {
     add_list(round, event, "");
     round.integrity.recorded.listed = true;
-  } else if (kind == "caches") {
+  } else if (kind == store::JournalEvent::caches) {
     NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
     node.caches_dropped = true_at(event, "done");
     node.caches_how = text_at(event, "how");
-  } else if (kind == "gap") {
+  } else if (kind == store::JournalEvent::gap) {
     round.gaps.push_back({small(event, "node", 0), text_at(event, "source"),
                           real(event, "seconds").value_or(0), text_at(event, "reason")});
-  } else if (kind == "executed") {
+  } else if (kind == store::JournalEvent::executed) {
     Json what = event;
     for (const char* key : {"event", "case", "round", "wall_ns", "mono_ns", "seen_wall_ns"})
       what.erase(key);
     round.executed.push_back(std::move(what));
-  } else if (kind == "job_ended") {
+  } else if (kind == store::JournalEvent::job_ended) {
     round.ais_job = ais_job(event);
-  } else if (kind == "round_end") {
+  } else if (kind == store::JournalEvent::round_end) {
     round.end = instant(event);
     round.reason = text_at(event, "reason");
     round.culprits.clear();
@@ -234,8 +235,8 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
   std::map<std::pair<std::string, int>, std::vector<std::string>> reopened;
   for (const Json& event : events) {
     if (!event.is_object()) continue;
-    const std::string kind = text_at(event, "event");
-    if (kind == "clock_offset") {
+    const auto kind = store::event_of(event);
+    if (kind == store::JournalEvent::clock_offset) {
       const auto ahead = number_at(event, "offset_s");
       const auto uncertainty = real(event, "uncertainty_s");
       if (ahead && uncertainty) offsets[text_at(event, "host")] = {*ahead, *uncertainty};
@@ -245,7 +246,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
     const int number = small(event, "round", 0);
     if (name.empty() || number < 1) continue;
     const auto key = std::pair(name, number);
-    if (kind == "round_start") {
+    if (kind == store::JournalEvent::round_start) {
       RoundEvidence round;
       round.round = number;
       // A round without a round_end was interrupted.
@@ -260,7 +261,8 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       offsets_of[key] = offsets;
       continue;
     }
-    if (kind == "round_reopened") reopened[key].push_back(text_at(event, "status"));
+    if (kind == store::JournalEvent::round_reopened)
+      reopened[key].push_back(text_at(event, "status"));
     const auto at = rounds_.find(key);
     if (at != rounds_.end()) add_event(at->second, kind, event);
   }

@@ -12,6 +12,7 @@
 #include "core/json_fields.h"
 #include "core/run_layout.h"
 #include "evidence/file_record.h"
+#include "store/journal_event.h"
 
 namespace assay::judge {
 
@@ -38,8 +39,10 @@ FileRecord record_in(const Json& json) {
 RecordedFiles recorded_files(const store::JournalReading& journal) {
   RecordedFiles recorded;
   for (const Json& event : journal.events) {
-    const std::string kind = text_at(event, "event");
-    if (kind != "run_start" && kind != "run_resume" && kind != "run_files") continue;
+    const auto kind = store::event_of(event);
+    if (kind != store::JournalEvent::run_start && kind != store::JournalEvent::run_resume &&
+        kind != store::JournalEvent::run_files)
+      continue;
     recorded.begun = recorded.begun || event.contains("files");
     for (const Json& file : list_at(event, "files")) {
       FileRecord record = record_in(file);

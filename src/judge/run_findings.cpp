@@ -11,6 +11,7 @@
 #include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
+#include "store/journal_event.h"
 
 namespace assay::judge {
 
@@ -26,10 +27,10 @@ Finding about_run(std::string rule, Severity severity, Aspect aspect, std::strin
 bool has_ended(const store::JournalReading& journal) {
   bool ended = false;
   for (const Json& event : journal.events) {
-    const std::string kind = text_at(event, "event");
-    if (kind == "run_end") ended = true;
-    if (kind == "run_start" || kind == "run_resume" || kind == "round_start" ||
-        kind == "round_reopened")
+    const auto kind = store::event_of(event);
+    if (kind == store::JournalEvent::run_end) ended = true;
+    if (kind == store::JournalEvent::run_start || kind == store::JournalEvent::run_resume ||
+        kind == store::JournalEvent::round_start || kind == store::JournalEvent::round_reopened)
       ended = false;
   }
   return ended;
@@ -58,7 +59,7 @@ std::vector<Finding> journal_findings(const store::JournalReading& journal) {
         "restore the file from a copy, or run the suite again"));
   std::set<std::string> unproven;
   for (const Json& event : journal.events)
-    if (text_at(event, "event") == "run_unproven")
+    if (store::event_of(event) == store::JournalEvent::run_unproven)
       for (const Json& reason : list_at(event, "reasons"))
         if (reason.is_string()) unproven.insert(reason.get<std::string>());
   for (const std::string& reason : unproven)

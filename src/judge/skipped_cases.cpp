@@ -11,6 +11,7 @@
 #include "judge/judge_round.h"
 #include "judge/rules.h"
 #include "plan/dependencies.h"
+#include "store/journal_event.h"
 
 namespace assay::judge {
 
@@ -106,10 +107,10 @@ std::map<std::string, Skip> skipped_cases(const std::vector<Json>& events) {
   std::map<std::string, Skip> out;
   for (const Json& event : events) {
     if (!event.is_object()) continue;
-    const std::string kind = text_at(event, "event");
+    const auto kind = store::event_of(event);
     const std::string name = text_at(event, "case");
-    if (kind == "round_start") out.erase(name);
-    if (kind != "case_skipped") continue;
+    if (kind == store::JournalEvent::round_start) out.erase(name);
+    if (kind != store::JournalEvent::case_skipped) continue;
     const auto cause = parse_enum<plan::SkipCause>(text_at(event, "cause"));
     out[name] = Skip{cause.value_or(plan::SkipCause::dependency), text_at(event, "reason")};
   }

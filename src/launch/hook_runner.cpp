@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "plan/dependencies.h"
+#include "store/journal_event.h"
 
 namespace assay::launch {
 
@@ -47,10 +48,10 @@ HookRunner::HookRunner(const BackendContext& context, Rounds rounds,
   const std::map<std::string, Owner> owners = owners_of(context_.run.plan());
   std::map<std::string, std::string> unended;
   for (const Json& event : events) {
-    const std::string kind = text_at(event, "event");
+    const auto kind = store::event_of(event);
     const std::string name = text_at(event, "case");
     const auto owner = owners.find(name);
-    if (kind == "round_start") {
+    if (kind == store::JournalEvent::round_start) {
       if (owner == owners.end()) {
         round_started(name);
       } else {
@@ -60,10 +61,10 @@ HookRunner::HookRunner(const BackendContext& context, Rounds rounds,
         unended[name] = text_at(event, "processes");
       }
     }
-    if (kind == "round_end") unended.erase(name);
+    if (kind == store::JournalEvent::round_end) unended.erase(name);
     const auto status = parse_enum<RoundStatus>(text_at(event, "status"));
-    if (kind == "round_end" && owner != owners.end() && owner->second.last && status &&
-        is_result(*status))
+    if (kind == store::JournalEvent::round_end && owner != owners.end() && owner->second.last &&
+        status && is_result(*status))
       owed_.erase(owner->second.case_name);
   }
   // What is left of hooks whose controller was killed.
@@ -88,11 +89,11 @@ asio::awaitable<RoundOutcome> HookRunner::run_here(const Hook& hook, const std::
   make_directories(path);
   const std::string id =
       fmt::format("{}/{}/{}/{:x}", context_.run.plan().run_id, folder, number, mono_now_ns());
-  context_.journal.append("round_start", {{"case", folder},
-                                          {"round", number},
-                                          {"hook", hook.name},
-                                          {"command", hook.command},
-                                          {"processes", id}});
+  context_.journal.append(store::JournalEvent::round_start, {{"case", folder},
+                                                             {"round", number},
+                                                             {"hook", hook.name},
+                                                             {"command", hook.command},
+                                                             {"processes", id}});
   std::map<std::string, std::string> env{{"ASSAY_CASE", case_name},
                                          {"ASSAY_RUN_DIR", context_.run.path().string()}};
   ControllerHook command(hook, id, std::move(env), path / layout::kHookLog);

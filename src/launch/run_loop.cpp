@@ -18,6 +18,7 @@
 #include "launch/run_records.h"
 #include "launch/seal_run.h"
 #include "plan/dependencies.h"
+#include "store/journal_event.h"
 
 namespace assay::launch {
 
@@ -84,7 +85,8 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   }
   break_seal(run_);
   journal_ = std::make_unique<store::Journal>(run_.journal_file());
-  journal_->append(resumed ? "run_resume" : "run_start", run_start(run_));
+  journal_->append(resumed ? store::JournalEvent::run_resume : store::JournalEvent::run_start,
+                   run_start(run_));
   note_unproven(*journal_, unproven_);
   const BackendContext context{loop, run_, *journal_, observer_};
   backend_ = make_backend_(context);
@@ -107,7 +109,7 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   const RunStatus status = interrupts_ > 0  ? RunStatus::interrupted
                            : all_completed_ ? RunStatus::completed
                                             : RunStatus::failed;
-  journal_->append("run_end", {{"status", to_text(status)}});
+  journal_->append(store::JournalEvent::run_end, {{"status", to_text(status)}});
   journal_->sync();
   hooks_.reset();
   backend_.reset();
@@ -152,10 +154,11 @@ bool RunLoop::has_result(const plan::CasePlan& plan_case, int number) const {
 std::optional<RunStatus> RunLoop::final_status(const std::vector<Json>& journal) const {
   std::optional<RunStatus> status;
   for (const Json& event : journal) {
-    const auto kind = event["event"].get<std::string>();
-    if (kind == "run_end") status = parse_enum<RunStatus>(text_at(event, "status"));
-    if (kind == "run_start" || kind == "run_resume" || kind == "round_start" ||
-        kind == "round_reopened")
+    const auto kind = store::event_of(event);
+    if (kind == store::JournalEvent::run_end)
+      status = parse_enum<RunStatus>(text_at(event, "status"));
+    if (kind == store::JournalEvent::run_start || kind == store::JournalEvent::run_resume ||
+        kind == store::JournalEvent::round_start || kind == store::JournalEvent::round_reopened)
       status.reset();
   }
   const plan::Plan& plan = run_.plan();
@@ -209,7 +212,7 @@ void RunLoop::skip(const plan::CasePlan& plan_case, plan::SkipCause cause,
   // What was not meant to run is no failure.
   all_completed_ &= cause == plan::SkipCause::condition;
   rounds_total_ -= plan_case.rounds();
-  journal_->append("case_skipped",
+  journal_->append(store::JournalEvent::case_skipped,
                    {{"case", plan_case.name}, {"cause", to_text(cause)}, {"reason", reason}});
   journal_->sync();
   observer_.remark(printable(plan_case.name + ": skipped: " + reason));
@@ -265,7 +268,8 @@ asio::awaitable<std::optional<std::string>> RunLoop::enough_before(const plan::C
 void RunLoop::end_repeats(const plan::CasePlan& plan_case, int last, const std::string& why) {
   if (ended_.contains(plan_case.name)) return;
   const int rounds = last - plan_case.warmup_rounds;
-  journal_->append("repeats_end", {{"case", plan_case.name}, {"rounds", rounds}, {"reason", why}});
+  journal_->append(store::JournalEvent::repeats_end,
+                   {{"case", plan_case.name}, {"rounds", rounds}, {"reason", why}});
   ended_[plan_case.name] = why;
   observer_.remark(plan_case.name + ": no round after " + counted(rounds, "round") + ": " + why);
 }
@@ -275,10 +279,10 @@ asio::awaitable<bool> RunLoop::execute_round(const plan::CasePlan& plan_case, in
   for (int retry = 1; retry <= run_.plan().cluster.retries && interrupts_ == 0 &&
                       outcome.status == RoundStatus::lost;
        ++retry) {
-    journal_->append("round_retry", {{"case", plan_case.name},
-                                     {"round", number},
-                                     {"retry", retry},
-                                     {"reason", outcome.reason}});
+    journal_->append(store::JournalEvent::round_retry, {{"case", plan_case.name},
+                                                        {"round", number},
+                                                        {"retry", retry},
+                                                        {"reason", outcome.reason}});
     outcome = co_await attempt(plan_case, number);
   }
   if (outcome.status == RoundStatus::not_run) {
@@ -346,14 +350,14 @@ asio::awaitable<void> RunLoop::end_round(const std::string& name, int number,
   const RoundFiles files = co_await run_on_thread(list);
   Json listing{{"case", name}, {"round", number}};
   listing.update(fields_to_json(files));
-  journal_->append("round_files", listing);
+  journal_->append(store::JournalEvent::round_files, listing);
   Json end{{"case", name},
            {"round", number},
            {"status", to_text(outcome.status)},
            {"reason", outcome.reason},
            {"advice", outcome.advice}};
   if (!outcome.culprits.empty()) end["culprits"] = outcome.culprits;
-  journal_->append("round_end", end);
+  journal_->append(store::JournalEvent::round_end, end);
   journal_->sync();
 }
 

@@ -14,6 +14,7 @@
 #include "core/version.h"
 #include "launch/round_listing.h"
 #include "launch/seal_run.h"
+#include "store/journal_event.h"
 
 namespace assay::launch {
 
@@ -32,7 +33,7 @@ void write_listed(const store::RunDir& run, store::Journal& journal, std::string
   hash.append(content);
   Json files = Json::array();
   files.push_back(fields_to_json(hash.record(std::string(name))));
-  journal.append("run_files", {{"files", std::move(files)}});
+  journal.append(store::JournalEvent::run_files, {{"files", std::move(files)}});
   write_file_atomic(run.path() / name, content, /*sync=*/false);
 }
 
@@ -80,13 +81,13 @@ void add_states_after(const store::RunDir& run, store::Journal& journal, const J
 }
 
 void note_unproven(store::Journal& journal, const std::vector<std::string>& reasons) {
-  if (!reasons.empty()) journal.append("run_unproven", {{"reasons", reasons}});
+  if (!reasons.empty()) journal.append(store::JournalEvent::run_unproven, {{"reasons", reasons}});
 }
 
 std::map<std::string, int> last_started(const std::vector<Json>& journal) {
   std::map<std::string, int> started;
   for (const Json& event : journal)
-    if (event["event"] == "round_start") {
+    if (store::event_of(event) == store::JournalEvent::round_start) {
       int& last = started[text_at(event, "case")];
       last = std::max(last, round_number(event));
     }
@@ -97,8 +98,10 @@ RoundStatuses finished_rounds(const std::vector<Json>& journal) {
   RoundStatuses finished;
   for (const Json& event : journal) {
     const std::pair key(text_at(event, "case"), round_number(event));
-    if (event["event"] == "round_start" || event["event"] == "round_reopened") finished.erase(key);
-    if (event["event"] != "round_end") continue;
+    const auto kind = store::event_of(event);
+    if (kind == store::JournalEvent::round_start || kind == store::JournalEvent::round_reopened)
+      finished.erase(key);
+    if (kind != store::JournalEvent::round_end) continue;
     const auto status = parse_enum<RoundStatus>(text_at(event, "status"));
     if (status && is_result(*status)) finished[key] = *status;
   }
@@ -117,7 +120,7 @@ int reopen_failed_rounds(const store::RunDir& run, const std::vector<std::string
       journal.emplace(run.journal_file());
       note_unproven(*journal, unproven);
     }
-    journal->append("round_reopened",
+    journal->append(store::JournalEvent::round_reopened,
                     {{"case", round.first}, {"round", round.second}, {"status", to_text(status)}});
     ++reopened;
   }

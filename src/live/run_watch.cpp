@@ -10,6 +10,7 @@
 #include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
+#include "store/journal_event.h"
 #include "store/run_dir.h"
 
 namespace assay::live {
@@ -145,7 +146,7 @@ void RunWatch::mark(std::int64_t at_ms, std::string kind, std::string text) {
 }
 
 void RunWatch::take(const Json& event) {
-  const std::string name = text_at(event, "event");
+  const auto kind = store::event_of(event);
   const std::string case_name = text_at(event, "case");
   const int number = static_cast<int>(integer_at(event, "round", 0));
   // The newest of that name: a resumed run begins a round again.
@@ -153,7 +154,7 @@ void RunWatch::take(const Json& event) {
     return known.case_name == case_name && known.round == number;
   });
   const std::string place = fmt::format("{}, round {}", case_name, number);
-  if (name == "round_start") {
+  if (kind == store::JournalEvent::round_start) {
     if (!is_folder_name(case_name) || number < 1 || rounds_.size() >= kMaxLogs) return;
     mark(ms_of(event), "round", place);
     if (round != rounds_.rend()) {
@@ -162,35 +163,36 @@ void RunWatch::take(const Json& event) {
     } else {
       rounds_.push_back({case_name, number, ms_of(event)});
     }
-  } else if (name == "round_end") {
+  } else if (kind == store::JournalEvent::round_end) {
     if (round != rounds_.rend()) round->ended = true;
     const std::string reason = text_at(event, "reason");
     mark(ms_of(event), "round_end",
          place + ": " + text_at(event, "status") + (reason.empty() ? "" : " – " + reason));
-  } else if (name == "rank_start") {
+  } else if (kind == store::JournalEvent::rank_start) {
     if (round != rounds_.rend())
       rank_starts_[{static_cast<std::size_t>(rounds_.rend() - round - 1),
                     static_cast<int>(integer_at(event, "rank", 0))}] = ms_of(event);
-  } else if (name == "rank_exit") {
+  } else if (kind == store::JournalEvent::rank_exit) {
     const auto code = integer_at(event, "code");
     const auto signal = integer_at(event, "signal");
     if ((code && *code == 0) || (!code && !signal)) return;
     mark(ms_of(event), "rank",
          fmt::format("rank {} ended with {} {}", integer_at(event, "rank", 0),
                      code ? "exit code" : "signal", code ? *code : *signal));
-  } else if (name == "gap") {
+  } else if (kind == store::JournalEvent::gap) {
     mark(ms_of(event), "gap",
          fmt::format("node {}: no data of {}: {}", integer_at(event, "node", 0),
                      text_at(event, "source"), text_at(event, "reason")));
-  } else if (name == "case_skipped") {
+  } else if (kind == store::JournalEvent::case_skipped) {
     mark(ms_of(event), "case", case_name + " is skipped: " + text_at(event, "reason"));
-  } else if (name == "clock_offset") {
+  } else if (kind == store::JournalEvent::clock_offset) {
     offsets_[static_cast<int>(integer_at(event, "node", 0))] = number_at(event, "offset_s", 0.0);
-  } else if (name == "run_start" || name == "run_resume" || name == "run_end") {
+  } else if (kind == store::JournalEvent::run_start || kind == store::JournalEvent::run_resume ||
+             kind == store::JournalEvent::run_end) {
     mark(ms_of(event), "run",
-         name == "run_start"    ? "run started"
-         : name == "run_resume" ? "run goes on"
-                                : "run ended: " + text_at(event, "status"));
+         kind == store::JournalEvent::run_start    ? "run started"
+         : kind == store::JournalEvent::run_resume ? "run goes on"
+                                                   : "run ended: " + text_at(event, "status"));
   }
 }
 

@@ -52,8 +52,8 @@ void Journal::reserve() noexcept {
     }
 }
 
-void Journal::append(const std::string& event, const Json& fields) {
-  Json line{{"event", event}};
+void Journal::append(JournalEvent event, const Json& fields) {
+  Json line{{"event", to_text(event)}};
   // The agent's own timestamps, if any, are more exact than the time of writing.
   const Instant at = now();
   line["wall_ns"] = fields.value("wall_ns", at.wall_ns);
@@ -88,7 +88,7 @@ JournalReading Journal::read_all(const std::filesystem::path& path) {
     if (trim(line).empty()) continue;
     Json event = parse_json_or_null(line);
     const bool whole = event.is_object() && event.contains("event") && event["event"].is_string();
-    if (whole && after_unreadable && event["event"] == "run_resume")
+    if (whole && after_unreadable && event_of(event) == JournalEvent::run_resume)
       reading.unreadable.back().torn = true;
     after_unreadable = !whole;
     if (whole)
@@ -104,13 +104,18 @@ std::vector<Json> Journal::read(const std::filesystem::path& path) {
   return read_all(path).events;
 }
 
+std::optional<JournalEvent> event_of(const Json& line) {
+  return parse_enum<JournalEvent>(text_at(line, "event"));
+}
+
 std::map<std::string, std::string> ended_repeats(const std::vector<Json>& events) {
   std::map<std::string, std::string> ended;
   for (const Json& event : events) {
     if (!event.is_object()) continue;
-    const std::string kind = text_at(event, "event");
-    if (kind == "repeats_end") ended[text_at(event, "case")] = text_at(event, "reason");
-    if (kind == "round_start" || kind == "round_reopened") ended.erase(text_at(event, "case"));
+    const auto kind = event_of(event);
+    if (kind == JournalEvent::repeats_end) ended[text_at(event, "case")] = text_at(event, "reason");
+    if (kind == JournalEvent::round_start || kind == JournalEvent::round_reopened)
+      ended.erase(text_at(event, "case"));
   }
   return ended;
 }

@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "core/json.h"
+#include "store/journal_event.h"
 
 namespace assay::store {
 
@@ -40,7 +41,7 @@ class Journal {
 
   /// Appends {"event": event, "wall_ns": …, "mono_ns": …} + fields. Throws Error of kind
   /// environment; the journal is then as it was before.
-  void append(const std::string& event, const Json& fields);
+  void append(JournalEvent event, const Json& fields);
   /// Makes everything appended so far survive a power loss.
   void sync();
 

@@ -21,6 +21,7 @@
 #include "launch/round_folder.h"
 #include "launch/run_on_thread.h"
 #include "rendezvous/container.h"
+#include "store/journal_event.h"
 
 namespace assay::launch {
 
@@ -60,7 +61,7 @@ std::string list_missing(const std::map<std::string, std::string>& missing) {
 AgentBackend::AgentBackend(const BackendContext& context, std::unique_ptr<Launcher> launcher)
     : context_(context), plan_(context.run.plan()), launcher_(std::move(launcher)) {
   for (const Json& event : store::Journal::read(context_.run.journal_file()))
-    if (text_at(event, "event") == "round_start" && !text_at(event, "id").empty())
+    if (store::event_of(event) == store::JournalEvent::round_start && !text_at(event, "id").empty())
       note_attempt(text_at(event, "case"), static_cast<int>(integer_at(event, "round", 0)),
                    text_at(event, "id"));
 }
@@ -80,7 +81,7 @@ asio::awaitable<void> AgentBackend::prepare() {
   fleet_ = std::make_unique<Fleet>(context_.loop, *launcher_, std::move(hosts));
   fleet_->on_waiting([this](const std::string& what_for) { context_.observer.waiting(what_for); });
   fleet_->on_shared([this](const SharingRecord& record) {
-    context_.journal.append("programs_shared", fields_to_json(record));
+    context_.journal.append(store::JournalEvent::programs_shared, fields_to_json(record));
     for (const std::string& notice : record.notices) context_.observer.warning(printable(notice));
   });
   if (pool_)
@@ -100,7 +101,7 @@ asio::awaitable<void> AgentBackend::compare_clocks() {
     const std::string& host = fleet_->host(node);
     Json fields{{"node", node}, {"host", host}};
     fields.update(to_json(offset));
-    context_.journal.append("clock_offset", fields);
+    context_.journal.append(store::JournalEvent::clock_offset, fields);
     const probe::Check check = check_offset(offset);
     if (check.level == probe::Level::fail)
       context_.observer.warning("the clock of " + host + " is " + check.seen + ": " + check.advice);
@@ -152,7 +153,7 @@ void AgentBackend::leave_out(const std::string& host, const std::string& why,
                              const std::string& instead) {
   Json fields{{"host", host}, {"reason", why}};
   if (!instead.empty()) fields["instead"] = instead;
-  context_.journal.append("host_left_out", fields);
+  context_.journal.append(store::JournalEvent::host_left_out, fields);
   if (!left_out_.insert(host).second) return;
   context_.observer.warning(printable(host + " is left out" +
                                       (instead.empty() ? "" : ", " + instead + " takes its place") +

@@ -116,7 +116,7 @@ std::string Round::master_address() const {
   return "127.0.0.1";
 }
 
-void Round::journal(const std::string& event, int node, const Json& fields) {
+void Round::journal(store::JournalEvent event, int node, const Json& fields) {
   Json all{{"case", task_.plan_case.name}, {"round", task_.number}};
   if (node >= 0) {
     all["node"] = node;
@@ -186,10 +186,10 @@ asio::awaitable<void> Round::identify() {
 void Round::journal_start() {
   Json list = Json::array();
   for (int node = 0; node < nodes(); ++node) list.push_back({{"node", node}, {"host", host(node)}});
-  journal("round_start", -1,
+  journal(store::JournalEvent::round_start, -1,
           {{"id", id_}, {"nodes", list}, {"master_port", placement_.master_port}});
-  for (const auto& [node, drop] : cache_drops_) journal("caches", node, drop);
-  for (const auto& [node, what] : executed_) journal("executed", node, what);
+  for (const auto& [node, drop] : cache_drops_) journal(store::JournalEvent::caches, node, drop);
+  for (const auto& [node, what] : executed_) journal(store::JournalEvent::executed, node, what);
 }
 
 // A thousand agents on one machine need not all list its processes.
@@ -355,7 +355,7 @@ asio::awaitable<void> Round::collect_evidence() {
   };
   const std::vector<Collected> results = co_await collect(launcher_, std::move(folders), forget);
   for (const Collected& result : results) {
-    journal("collected", result.node,
+    journal(store::JournalEvent::collected, result.node,
             {{"files", result.files}, {"bytes", result.bytes}, {"seconds", result.seconds}});
     if (result.problem.empty()) {
       co_await check_received(result.node);
@@ -363,7 +363,8 @@ asio::awaitable<void> Round::collect_evidence() {
     }
     const std::string reason =
         "the logs of " + host(result.node) + " could not be fetched: " + result.problem;
-    journal("gap", result.node, {{"source", "logs"}, {"seconds", 0}, {"reason", reason}});
+    journal(store::JournalEvent::gap, result.node,
+            {{"source", "logs"}, {"seconds", 0}, {"reason", reason}});
     machine_.not_collected(reason);
   }
 }
@@ -377,7 +378,7 @@ asio::awaitable<void> Round::check_received(int node) {
   const std::vector<std::string> problems = co_await run_on_thread(look);
   for (const std::string& problem : problems) {
     const Json fields{{"source", layout::kEvidence}, {"seconds", 0}, {"reason", problem}};
-    journal("gap", node, fields);
+    journal(store::JournalEvent::gap, node, fields);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "launch/agents/round_machine.h"
 #include "launch/backend.h"
 #include "rendezvous/ranks.h"
+#include "store/journal_event.h"
 
 namespace assay::launch {
 
@@ -54,7 +55,7 @@ class Round {
   /// Does what the machine asks for. A journal that cannot be written (a full disk) ends the round
   /// and the run, not the process.
   void apply(const RoundMachine::Actions& actions);
-  void journal(const std::string& event, int node, const Json& fields);
+  void journal(store::JournalEvent event, int node, const Json& fields);
   [[nodiscard]] int nodes() const noexcept { return task_.plan_case.nodes; }
   [[nodiscard]] const std::string& host(int node) const {
     return placement_.hosts.at(static_cast<std::size_t>(node));

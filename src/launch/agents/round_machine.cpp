@@ -96,7 +96,7 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
   Node& from = node_at(node);
   note_silence(now_ns, node, actions);
   from.heard_ns = now_ns;
-  const auto journal = [&](const char* event, const auto& message) {
+  const auto journal = [&](store::JournalEvent event, const auto& message) {
     actions.journal.push_back({event, node, journal_fields(message)});
   };
   std::visit(
@@ -104,10 +104,10 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
                  [&](const agent::RankStart& start) {
                    ++progress_.started;
                    from.living.insert(start.rank);
-                   journal("rank_start", start);
+                   journal(store::JournalEvent::rank_start, start);
                  },
                  [&](const agent::RankExit& exit) {
-                   journal("rank_exit", exit);
+                   journal(store::JournalEvent::rank_exit, exit);
                    on_rank_exit(now_ns, node, exit);
                  },
                  [&](const agent::StartFailed& failure) {
@@ -115,10 +115,12 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
                  },
                  [&](const agent::LimitReached& limit) { on_limit(now_ns, node, limit, actions); },
                  [&](const agent::Gap& gap) {
-                   journal("gap", gap);
+                   journal(store::JournalEvent::gap, gap);
                    on_gap(node, gap);
                  },
-                 [&](const agent::Unkillable& process) { journal("unkillable", process); },
+                 [&](const agent::Unkillable& process) {
+                   journal(store::JournalEvent::unkillable, process);
+                 },
                  [&](const agent::Refusal& refusal) {
                    conclude(RoundStatus::launch_failed,
                             fmt::format("the agent on {} refused the round: {}", host(node),
@@ -141,7 +143,7 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
                               "run again with --resume");
                      drain(now_ns);
                    }
-                   journal("node_end", end);
+                   journal(store::JournalEvent::node_end, end);
                  },
                  [](const auto& /*answer to an earlier request*/) {}},
       report);
@@ -164,7 +166,7 @@ void RoundMachine::on_heartbeat(std::int64_t now_ns, int node, const agent::Hear
   from.head = beat.head;
   from.head_ns = now_ns;
   actions.journal.push_back(
-      {"chain",
+      {store::JournalEvent::chain,
        node,
        {{"head", beat.head}, {"mono_ns", beat.at.mono_ns}, {"wall_ns", beat.at.wall_ns}}});
 }
@@ -173,7 +175,7 @@ void RoundMachine::on_heartbeat(std::int64_t now_ns, int node, const agent::Hear
 void RoundMachine::note_silence(std::int64_t now_ns, int node, Actions& actions) const {
   const std::int64_t silent_ns = now_ns - node_at(node).heard_ns;
   if (phase_ == Phase::preparing || silent_ns < kSilenceNoted) return;
-  actions.journal.push_back({"gap",
+  actions.journal.push_back({store::JournalEvent::gap,
                              node,
                              {{"source", "connection"},
                               {"seconds", static_cast<double>(silent_ns) * 1e-9},
@@ -244,8 +246,9 @@ void RoundMachine::lose(std::int64_t now_ns, int node, const std::string& reason
   actions.sweep.push_back(node);
   for (const int rank : gone.living) {
     ++progress_.ended;
-    actions.journal.push_back(
-        {"rank_exit", node, {{"rank", rank}, {"ended_by", to_text(EndedBy::lost)}}});
+    actions.journal.push_back({store::JournalEvent::rank_exit,
+                               node,
+                               {{"rank", rank}, {"ended_by", to_text(EndedBy::lost)}}});
   }
   gone.living.clear();
   if (conclude_unless_independent(
@@ -281,7 +284,7 @@ void RoundMachine::end_rest(std::int64_t now_ns, Actions& actions) {
   if (phase_ != Phase::running || !all_rest()) return;
   if (!rest_since_ns_) {
     rest_since_ns_ = now_ns;
-    actions.journal.push_back({"rest", -1, {{"keep_s", seconds(setup_.keep)}}});
+    actions.journal.push_back({store::JournalEvent::rest, -1, {{"keep_s", seconds(setup_.keep)}}});
   }
   if (now_ns - *rest_since_ns_ >= setup_.keep.count())
     stop_all(now_ns, EndedBy::stop, std::min(setup_.limits.grace, kRestGrace), actions);

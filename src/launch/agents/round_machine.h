@@ -12,6 +12,7 @@
 #include "launch/agents/culprit.h"
 #include "launch/observer.h"
 #include "plan/plan.h"
+#include "store/journal_event.h"
 
 namespace assay::launch {
 
@@ -35,7 +36,7 @@ class RoundMachine {
   };
 
   struct JournalEntry {
-    std::string event;
+    store::JournalEvent event{};
     int node = -1;  ///< -1: of no node
     Json fields;
   };

@@ -40,7 +40,7 @@ CloudJob::CloudJob(Context context, const plan::CasePlan& plan_case, int round)
       retry_(plan_case.limits.time, context_.options.poll, std::chrono::seconds(30), context_.asked,
              context_.waiting) {}
 
-void CloudJob::journal(const std::string& event, Json fields) {
+void CloudJob::journal(store::JournalEvent event, Json fields) {
   Json all{{"case", case_.name}, {"round", round_}};
   all.update(fields);
   context_.journal.append(event, all);
@@ -59,7 +59,7 @@ RoundOutcome CloudJob::run() {
   try {
     prepare();
     start["job"] = state_.name;
-    journal("round_start", start);
+    journal(store::JournalEvent::round_start, start);
     if (state_.id.empty()) create();
     journal_executed();
     outcome = follow();
@@ -126,7 +126,7 @@ void CloudJob::create() {
   state_.id = made.id;
   state_.created_ns = wall_now_ns();
   save();
-  journal("job_created", {{"job", state_.name}, {"id", state_.id}});
+  journal(store::JournalEvent::job_created, {{"job", state_.name}, {"id", state_.id}});
 }
 
 RoundJob CloudJob::job() const {
@@ -153,11 +153,11 @@ std::string CloudJob::upload_code() {
   if (cloud::hash_of(code_files()) != hash)
     throw Error(ErrorKind::environment, "the code was changed while it was uploaded",
                 folder.string(), "leave it as it is until the job is created, then --resume");
-  journal("uploaded", {{"files", report.uploaded},
-                       {"bytes", report.uploaded_bytes},
-                       {"unchanged", report.unchanged},
-                       {"removed", report.removed},
-                       {"sha256", hash}});
+  journal(store::JournalEvent::uploaded, {{"files", report.uploaded},
+                                          {"bytes", report.uploaded_bytes},
+                                          {"unchanged", report.unchanged},
+                                          {"removed", report.removed},
+                                          {"sha256", hash}});
   return hash;
 }
 
@@ -172,7 +172,7 @@ void CloudJob::journal_executed() {
             {"given", std::move(given)}};
   // The job has nothing else: its code is its program.
   if (!state_.code.empty()) what["program"] = {{"path", executed.program}, {"sha256", state_.code}};
-  journal("executed", what);
+  journal(store::JournalEvent::executed, what);
 }
 
 double CloudJob::late_s() const {
@@ -268,12 +268,12 @@ std::optional<RoundOutcome> CloudJob::look(const ServiceJob& job) {
   if (job.started_ms > 0 && !state_.running) {
     state_.running = true;
     for (int node = 0; node < case_.nodes; ++node)
-      journal("rank_start", {{"node", node},
-                             {"host", worker_name(node)},
-                             {"rank", node * case_.procs},
-                             {"local_rank", 0},
-                             {"late_s", late_s()},
-                             {"service_ms", job.started_ms}});
+      journal(store::JournalEvent::rank_start, {{"node", node},
+                                                {"host", worker_name(node)},
+                                                {"rank", node * case_.procs},
+                                                {"local_rank", 0},
+                                                {"late_s", late_s()},
+                                                {"service_ms", job.started_ms}});
     save();
   }
   if (cloud::has_ended(job.phase)) return conclude(job);
@@ -362,7 +362,7 @@ void CloudJob::journal_ends(const ServiceJob& job, EndedBy how) {
       end["code"] = code;
     else if (how == EndedBy::itself)
       end["ended_by"] = to_text(EndedBy::stop);
-    journal("rank_exit", end);
+    journal(store::JournalEvent::rank_exit, end);
   }
 }
 
@@ -401,7 +401,8 @@ void CloudJob::stop_job(const std::string& why) {
   const std::stop_token stop = bound.token();
   try {
     context_.cloud.jobs->stop(state_.id, stop);
-    journal("job_stopped", {{"job", state_.name}, {"id", state_.id}, {"reason", why}});
+    journal(store::JournalEvent::job_stopped,
+            {{"job", state_.name}, {"id", state_.id}, {"reason", why}});
     while (!cloud::has_ended(context_.cloud.jobs->get(state_.id, stop).phase)) {
       if (stop.stop_requested())
         throw Error(ErrorKind::environment, "it does not end", context_.options.endpoint);

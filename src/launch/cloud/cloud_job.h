@@ -83,7 +83,7 @@ class CloudJob {
   std::optional<double> device_utilization();
   /// Asks the job to end and waits for it, bounded; what goes wrong is a warning that names it.
   void stop_job(const std::string& why);
-  void journal(const std::string& event, Json fields);
+  void journal(store::JournalEvent event, Json fields);
   /// Seconds since the job was last asked about: what is seen now may be so old.
   [[nodiscard]] double late_s() const;
   void journal_ends(const ServiceJob& job, EndedBy how);

@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "core/run_layout.h"
 #include "launch/cloud/cloud_job.h"
+#include "store/journal_event.h"
 
 namespace assay::launch {
 
@@ -34,10 +35,11 @@ bool CloudJob::mirror(const ServiceJob& job) {
     const auto size = sizes.find(node);
     if (size == sizes.end() || size->second == have) continue;
     if (size->second < have) {  // an instance that was started again has a new log
-      journal("gap", {{"node", node},
-                      {"source", "logs"},
-                      {"seconds", 0},
-                      {"reason", "the log of " + worker_name(node) + " began again"}});
+      journal(store::JournalEvent::gap,
+              {{"node", node},
+               {"source", "logs"},
+               {"seconds", 0},
+               {"reason", "the log of " + worker_name(node) + " began again"}});
       have = 0;
     }
     append_log(seen, node, size->second);
@@ -88,7 +90,7 @@ void CloudJob::fetch_results() {
     write_file_atomic(file, content, /*sync=*/false);
     ++fetched;
   }
-  journal("fetched", {{"files", fetched}, {"of", objects.size()}});
+  journal(store::JournalEvent::fetched, {{"files", fetched}, {"of", objects.size()}});
 }
 
 // What the judge cannot ask the service for any more.
@@ -101,7 +103,7 @@ void CloudJob::journal_job(const ServiceJob& job) {
               {"started_ms", job.started_ms},
               {"duration_ms", job.duration_ms}};
   if (const auto util = device_utilization()) fields["device_util_percent"] = *util;
-  journal("job_ended", fields);
+  journal(store::JournalEvent::job_ended, fields);
 }
 
 std::optional<double> CloudJob::device_utilization() {

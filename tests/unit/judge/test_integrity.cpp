@@ -47,12 +47,12 @@ class Integrity : public ::testing::Test {
         std::string(ASSAY_SOURCE_DIR) + "/conf/rules/default.yaml", "conf/rules/default.yaml");
     store::RunDir::create(folder_.path(), plan);
     record_round(1, kRoundId);
-    event("run_end", 14, {{"status", "completed"}});
+    event(store::JournalEvent::run_end, 14, {{"status", "completed"}});
     write_file_atomic(run_ / "system.json", R"({"nodes": [{"host": "node0"}]})");
     write_seal(run_, &test_key());
   }
 
-  void event(const std::string& kind, double t, Json fields) const {
+  void event(store::JournalEvent kind, double t, Json fields) const {
     fields["mono_ns"] = moment(t).mono_ns;
     fields["wall_ns"] = moment(t).wall_ns;
     store::Journal(run_ / "journal.jsonl").append(kind, fields);
@@ -63,10 +63,10 @@ class Integrity : public ::testing::Test {
       fields.update({{"case", "case"}, {"round", round}});
       return fields;
     };
-    event("round_start", -0.1,
+    event(store::JournalEvent::round_start, -0.1,
           about({{"id", id}, {"nodes", Json::array({{{"node", 0}, {"host", "node0"}}})}}));
     const Json rank{{"rank", 0}, {"local_rank", 0}, {"node", 0}, {"host", "node0"}};
-    event("rank_start", 0, about(rank));
+    event(store::JournalEvent::rank_start, 0, about(rank));
     const fs::path node = run_ / "case" / layout::round_folder(round) / "node0_noderank0";
     fs::create_directories(node);
     evidence::Chain chain(id, 0);
@@ -84,17 +84,18 @@ class Integrity : public ::testing::Test {
       log_file << text;
       chain_file << chain.append(moment(3 + part), {log.record("rank0.out.log")});
       if (part % 4 == 0)
-        event("chain", 3 + part, about({{"node", 0}, {"host", "node0"}, {"head", chain.head()}}));
+        event(store::JournalEvent::chain, 3 + part,
+              about({{"node", 0}, {"host", "node0"}, {"head", chain.head()}}));
     }
     log_file.close();
     chain_file.close();
     Json exit = rank;
     exit.update({{"code", 0}, {"ended_by", "itself"}, {"dropped_bytes", 0}});
-    event("rank_exit", 13, about(exit));
+    event(store::JournalEvent::rank_exit, 13, about(exit));
     Json files = Json::array();
     for (const char* name : {"rank0.out.log", "evidence.jsonl"})
       files.push_back(fields_to_json(*evidence::measure_file(node / name, name)));
-    event("node_end", 13.1,
+    event(store::JournalEvent::node_end, 13.1,
           about({{"node", 0},
                  {"host", "node0"},
                  {"killed_leftovers", 0},
@@ -104,10 +105,10 @@ class Integrity : public ::testing::Test {
     const fs::path experiment = node.parent_path() / "automl/journal.jsonl";
     fs::create_directories(experiment.parent_path());
     std::ofstream(experiment) << "{\"event\":\"experiment\"}\n{\"event\":\"end\"}\n";
-    event("round_files", 13.2,
+    event(store::JournalEvent::round_files, 13.2,
           about({{"files", Json::array({fields_to_json(
                                *evidence::measure_file(experiment, "automl/journal.jsonl"))})}}));
-    event("round_end", 13.2, about({{"status", "completed"}, {"reason", ""}}));
+    event(store::JournalEvent::round_end, 13.2, about({{"status", "completed"}, {"reason", ""}}));
   }
 
   static std::string line(const std::string& name, double t, const std::string& value) {
@@ -270,7 +271,7 @@ TEST_F(Integrity, OfALogThatWasBegunAgainAtItsLimitIsOk) {
 TEST_F(Integrity, KnowsALogThatNobodyRecorded) {
   fs::copy_file(log(), log().parent_path() / "rank1.out.log");
   EXPECT_EQ(round().validity, Validity::invalid);
-  EXPECT_THAT(reason("evidence-known"), HasSubstr("rank1.out.log: nobody recorded such a file"));
+  EXPECT_THAT(reason("evidence-known"), HasSubstr("rank1.out.log: this file was not recorded"));
 }
 
 TEST_F(Integrity, RefusesTheFilesOfAnotherRound) {
@@ -384,8 +385,9 @@ class KilledRun : public Integrity {
     Integrity::SetUp();
     fs::remove(run_ / "seal.json");
     fs::remove(run_ / "journal.jsonl");
-    event("run_start", -2, {{"run", "run1"}, {"evidence", 1}, {"files", records({"plan.json"})}});
-    event("run_files", -1, {{"files", records({"system.json"})}});
+    event(store::JournalEvent::run_start, -2,
+          {{"run", "run1"}, {"evidence", 1}, {"files", records({"plan.json"})}});
+    event(store::JournalEvent::run_files, -1, {{"files", records({"system.json"})}});
     record_round(1, kRoundId);
   }
   [[nodiscard]] Json records(const std::vector<std::string>& names) const {
@@ -418,7 +420,8 @@ TEST_F(KilledRun, WhosePlanWasChangedIsInvalidAndNotResumed) {
 
 TEST_F(KilledRun, WhosePlanWasChangedBeforeItWentOnIsInvalid) {
   replace(run_ / "plan.json", "\"suite\"", "\"suite\" ");
-  event("run_resume", 14, {{"run", "run1"}, {"evidence", 1}, {"files", records({"plan.json"})}});
+  event(store::JournalEvent::run_resume, 14,
+        {{"run", "run1"}, {"evidence", 1}, {"files", records({"plan.json"})}});
   EXPECT_THAT(misfit(), HasSubstr("plan.json was changed before the run went on"));
 }
 
@@ -426,20 +429,22 @@ TEST_F(KilledRun, WhoseSystemWasChangedOrPutThereIsInvalid) {
   write_file_atomic(run_ / "system.json", R"({"nodes": [{"host": "better"}]})");
   EXPECT_THAT(misfit(), HasSubstr("system.json is not what the journal recorded"));
   fs::remove(run_ / "journal.jsonl");
-  event("run_start", -2, {{"run", "run1"}, {"evidence", 1}, {"files", records({"plan.json"})}});
+  event(store::JournalEvent::run_start, -2,
+        {{"run", "run1"}, {"evidence", 1}, {"files", records({"plan.json"})}});
   EXPECT_THAT(misfit(), HasSubstr("system.json was recorded by nobody"));
 }
 
 TEST_F(KilledRun, ThatEndedBetweenARecordAndItsFileFits) {
   evidence::FileHash next;
   next.append(R"({"nodes": [{"host": "node0", "device_state_after": {}}]})");
-  event("run_files", 14, {{"files", Json::array({fields_to_json(next.record("system.json"))})}});
+  event(store::JournalEvent::run_files, 14,
+        {{"files", Json::array({fields_to_json(next.record("system.json"))})}});
   EXPECT_EQ(misfit(), "fits");
 }
 
 TEST_F(KilledRun, OfAVersionThatRecordsNoneOfItIsNotBlamed) {
   fs::remove(run_ / "journal.jsonl");
-  event("run_start", -2, {{"run", "run1"}, {"evidence", 1}});
+  event(store::JournalEvent::run_start, -2, {{"run", "run1"}, {"evidence", 1}});
   replace(run_ / "plan.json", "\"suite\"", "\"suite\" ");
   EXPECT_EQ(misfit(), "fits");
 }
@@ -527,7 +532,7 @@ TEST_F(Integrity, ARunThatWasKilledGoesOnUnlessFilesOfAFinishedRoundWereChanged)
        [](std::string& text) { text.resize(text.find("{\"event\":\"run_end\"")); });
   EXPECT_THAT(before_resume().faults, IsEmpty());
   EXPECT_THAT(before_resume().unproven, IsEmpty()) << "it is sealed at its end";
-  event("round_start", 20, {{"case", "case"}, {"round", 2}, {"id", "x"}});
+  event(store::JournalEvent::round_start, 20, {{"case", "case"}, {"round", 2}, {"id", "x"}});
   fs::create_directories(run_ / "case/round2/node0_noderank0");
   std::ofstream(run_ / "case/round2/node0_noderank0/rank0.out.log") << "cut off\n";
   EXPECT_THAT(before_resume().faults, ElementsAre(HasSubstr("plan.json: case was run 2 times")));
@@ -537,17 +542,17 @@ TEST_F(Integrity, ARunThatWasKilledGoesOnUnlessFilesOfAFinishedRoundWereChanged)
 }
 
 TEST_F(Integrity, WhatNothingCouldShowBeforeARunWentOnStaysSoForEver) {
-  event("run_start", -1, {{"evidence", 1}});
-  event("run_end", 15, {{"status", "interrupted"}});
+  event(store::JournalEvent::run_start, -1, {{"evidence", 1}});
+  event(store::JournalEvent::run_end, 15, {{"status", "interrupted"}});
   write_seal(run_, nullptr);
   EXPECT_THAT(before_resume().faults, IsEmpty());
   EXPECT_THAT(before_resume().unproven, ElementsAre(HasSubstr("is not signed")));
   fs::remove(run_ / "seal.json");
   const std::vector<std::string> unproven = before_resume().unproven;
   EXPECT_THAT(unproven, ElementsAre(HasSubstr("there is no seal.json")));
-  event("run_resume", 16, {{"evidence", 1}});
-  event("run_unproven", 16, {{"reasons", unproven}});
-  event("run_end", 17, {{"status", "completed"}});
+  event(store::JournalEvent::run_resume, 16, {{"evidence", 1}});
+  event(store::JournalEvent::run_unproven, 16, {{"reasons", unproven}});
+  event(store::JournalEvent::run_end, 17, {{"status", "completed"}});
   write_seal(run_, &test_key());
   EXPECT_EQ(judge().validity, Validity::incomplete);
   EXPECT_THAT(run_reason("resumed-unproven"), HasSubstr("there is no seal.json"));

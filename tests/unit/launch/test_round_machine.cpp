@@ -158,12 +158,12 @@ TEST_F(RoundMachineTest, ALostAgentIsNoFailureToWrite) {
 TEST_F(RoundMachineTest, JournalsWhatAgentsReportWithoutTheRoundsId) {
   const auto started = report(1, 1, agent::RankStart{7, 3, 42, {11, 12}});
   ASSERT_EQ(started.journal.size(), 1U);
-  EXPECT_EQ(started.journal[0].event, "rank_start");
+  EXPECT_EQ(started.journal[0].event, store::JournalEvent::rank_start);
   EXPECT_EQ(started.journal[0].node, 1);
   EXPECT_EQ(started.journal[0].fields["rank"], 7);
   EXPECT_EQ(started.journal[0].fields["wall_ns"], 12);
   const auto ended = end(2, 1);
-  EXPECT_EQ(ended.journal[0].event, "node_end");
+  EXPECT_EQ(ended.journal[0].event, store::JournalEvent::node_end);
   EXPECT_FALSE(ended.journal[0].fields.contains("id"));
 }
 
@@ -176,8 +176,8 @@ TEST_F(RoundMachineTest, JournalsTheHeadsOfChainsAtMostEveryTenSeconds) {
     beat.head = head;
     beat.at = {7, 8};
     for (const RoundMachine::JournalEntry& entry : report(at_s, node, beat).journal) {
-      if (entry.event == "gap") continue;  // it was not heard for a while
-      EXPECT_EQ(entry.event, "chain");
+      if (entry.event == store::JournalEvent::gap) continue;  // it was not heard for a while
+      EXPECT_EQ(entry.event, store::JournalEvent::chain);
       EXPECT_EQ(entry.fields["wall_ns"], 8) << "the agent's stamp: the journal adds its own";
       journaled.push_back(std::to_string(entry.node) + entry.fields["head"].get<std::string>());
     }
@@ -366,7 +366,7 @@ TEST_F(RoundMachineTest, AnAgentThatWasSilentForAWhileLeavesATrace) {
   EXPECT_THAT(beat(4, 0, 0).journal, IsEmpty());
   const auto back = beat(14, 0, 0);
   ASSERT_EQ(back.journal.size(), 1U);
-  EXPECT_EQ(back.journal[0].event, "gap");
+  EXPECT_EQ(back.journal[0].event, store::JournalEvent::gap);
   EXPECT_EQ(back.journal[0].fields["source"], "connection");
   EXPECT_NEAR(back.journal[0].fields["seconds"].get<double>(), 10, 1e-9);
   EXPECT_EQ(outcome().status, RoundStatus::completed);
@@ -646,7 +646,7 @@ TEST_F(RestingRound, IsKeptUntilItsTimeIsOverWhenNobodyWorksAnyMore) {
   (void)rest(100, 1);
   const RoundMachine::Actions noticed = tick(100);
   ASSERT_EQ(noticed.journal.size(), 1U);
-  EXPECT_EQ(noticed.journal[0].event, "rest");
+  EXPECT_EQ(noticed.journal[0].event, store::JournalEvent::rest);
   EXPECT_EQ(noticed.journal[0].fields["keep_s"], 60);
   EXPECT_THAT(noticed.stop, IsEmpty());
   EXPECT_THAT(pass(101, 159), IsEmpty());

@@ -69,7 +69,8 @@ class ScriptedBackend : public Backend {
   }
   asio::awaitable<RoundOutcome> run_round(const RoundTask& task) override {
     script_.calls.push_back(task.plan_case.name + " " + std::to_string(task.number));
-    journal_.append("round_start", {{"case", task.plan_case.name}, {"round", task.number}});
+    journal_.append(store::JournalEvent::round_start,
+                    {{"case", task.plan_case.name}, {"round", task.number}});
     if (script_.during_round) script_.during_round(task);
     if (script_.outcomes.empty()) co_return RoundOutcome{};
     const RoundOutcome outcome = script_.outcomes.front();

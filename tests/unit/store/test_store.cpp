@@ -3,9 +3,11 @@
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "store/run_dir.h"
 #include "temporary_folder.h"
 
@@ -22,8 +24,8 @@ plan::Plan small_plan() {
 TEST(Journal, KeepsEventsInOrderWithBothClocks) {
   const testing::TemporaryFolder folder;
   Journal journal(folder.path() / "j");
-  journal.append("run_start", {{"run", "x"}});
-  journal.append("rank_exit", {{"rank", 3}, {"mono_ns", 5}, {"wall_ns", 6}});
+  journal.append(JournalEvent::run_start, {{"run", "x"}});
+  journal.append(JournalEvent::rank_exit, {{"rank", 3}, {"mono_ns", 5}, {"wall_ns", 6}});
   const std::vector<Json> events = Journal::read(folder.path() / "j");
   ASSERT_EQ(events.size(), 2u);
   EXPECT_GT(events[0]["wall_ns"], 0);
@@ -31,15 +33,28 @@ TEST(Journal, KeepsEventsInOrderWithBothClocks) {
   EXPECT_EQ(events[1]["rank"], 3);
 }
 
+TEST(Journal, EveryEventIsDocumented) {
+  const std::string page = read_file(std::string(ASSAY_SOURCE_DIR) + "/docs/run-directory.md");
+  for (const std::string& name : enum_texts<JournalEvent>())
+    EXPECT_THAT(page, ::testing::HasSubstr("`" + name + "`")) << "not in the table of the journal";
+}
+
+TEST(Journal, AnEventOfAnotherVersionIsNone) {
+  EXPECT_EQ(event_of({{"event", "round_end"}}), JournalEvent::round_end);
+  for (const Json& line : {Json{{"event", "of a later version"}}, Json{{"event", 3}},
+                           Json{{"x", 1}}, Json::array(), Json("round_end"), Json()})
+    EXPECT_EQ(event_of(line), std::nullopt) << line;
+}
+
 TEST(Journal, ATornLastLineIsSkippedAndDoesNotSwallowTheNext) {
   const testing::TemporaryFolder folder;
   const auto path = folder.path() / "j";
-  Journal(path).append("one", Json::object());
+  Journal(path).append(JournalEvent::run_start, Json::object());
   std::ofstream(path, std::ios::app) << R"({"event": "tor)";
-  Journal(path).append("two", Json::object());
+  Journal(path).append(JournalEvent::run_end, Json::object());
   const JournalReading reading = Journal::read_all(path);
   ASSERT_EQ(reading.events.size(), 2u);
-  EXPECT_EQ(reading.events[1]["event"], "two");
+  EXPECT_EQ(event_of(reading.events[1]), JournalEvent::run_end);
   ASSERT_EQ(reading.unreadable.size(), 1u);
   EXPECT_EQ(reading.unreadable[0].line, 2u);
 }
