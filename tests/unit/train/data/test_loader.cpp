@@ -246,12 +246,16 @@ TEST(Loader, BuffersGivenBackInAnyOrderAreUsedAgain) {
 }
 
 TEST(Loader, ReportsHowLongTheConsumerWaited) {
-  const auto slow = [](const SampleKey&) {
+  std::atomic<int> read{0};
+  const auto slow = [&](const SampleKey&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ++read;
   };
   ImageLoader loader(std::make_shared<CountingSource>(2, slow), options_for(Pass::eval, 1));
   EXPECT_GE(loader.next().waited(), std::chrono::milliseconds(10));
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  while (read < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // The loader still has to put the sample into its batch.
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_EQ(loader.next().waited(), Nanoseconds::zero());
 }
 
