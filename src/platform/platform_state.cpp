@@ -5,11 +5,10 @@
 #include <limits>
 #include <new>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
+#include "core/file_lock.h"
 #include "core/parse_number.h"
 #include "core/time.h"
 #include "database/database.h"
@@ -51,13 +50,11 @@ jobs::JobId last_folder(const std::filesystem::path& folder) {
 
 UniqueFd lock_folder(const std::filesystem::path& data) {
   make_directories(data);
-  const std::filesystem::path file = data / "jobs.lock";
-  UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) throw system_error(ErrorKind::environment, "cannot open the lock", file.string(), errno);
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
+  std::optional<UniqueFd> lock = try_lock_file(data / "jobs.lock");
+  if (!lock)
     throw Error(ErrorKind::environment, "another server works with this folder", data.string(),
-                "stop it, or give this one a folder of its own");
-  return fd;
+                "stop it, or give this one another folder");
+  return *std::move(lock);
 }
 
 jobs::Event event_for(jobs::EventKind kind, std::string detail = {}) {

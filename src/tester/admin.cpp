@@ -1,14 +1,12 @@
 #include "tester/admin.h"
 
 #include <algorithm>
-#include <cerrno>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "core/error.h"
+#include "core/file_lock.h"
 #include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/sha256.h"
@@ -100,13 +98,11 @@ void require_tester(const fs::path& data) {
 }
 
 UniqueFd lock_folder(const fs::path& data) {
-  const fs::path file = data / "lock";
-  UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) throw system_error(ErrorKind::environment, "cannot open the lock", file.string(), errno);
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
+  std::optional<UniqueFd> lock = try_lock_file(data / "lock");
+  if (!lock)
     throw Error(ErrorKind::environment, "another tester serves this folder", data.string(),
                 "end it first, or give another --data DIR");
-  return fd;
+  return *std::move(lock);
 }
 
 std::size_t take_in_folders(const fs::path& data, Records& records, Uploads& uploads) {

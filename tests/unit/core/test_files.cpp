@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "core/error.h"
+#include "core/file_lock.h"
 #include "core/files.h"
 #include "core/regular_file.h"
 #include "core/sha256.h"
@@ -71,6 +72,17 @@ TEST(PlainFile, MayLieBehindALinkAndIsNoFifoAndNoDevice) {
                 ::testing::HasSubstr("not a regular file"));
   EXPECT_THROW((void)read_plain_file(folder.path() / "b"), Error);
   EXPECT_EQ(read_plain_file_or_empty(folder.path() / "fifo"), "");
+}
+
+TEST(FileLock, HasOneOwnerUntilItsDescriptorIsClosed) {
+  const testing::TemporaryFolder folder;
+  auto mine = try_lock_file(folder.path() / "lock");
+  ASSERT_TRUE(mine);
+  EXPECT_FALSE(try_lock_file(folder.path() / "lock"));
+  EXPECT_TRUE(try_lock_file(folder.path() / "other"));
+  mine.reset();
+  EXPECT_TRUE(try_lock_file(folder.path() / "lock"));
+  EXPECT_THROW((void)try_lock_file("/no/such/folder/lock"), Error);
 }
 
 TEST(Sha256, MatchesThePublishedVectors) {
