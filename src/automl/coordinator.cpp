@@ -19,6 +19,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_error.h"
+#include "core/run_layout.h"
 #include "core/time.h"
 
 namespace assay::automl {
@@ -30,6 +31,10 @@ using namespace std::chrono_literals;
 constexpr auto kLeaveLimit = 10s;
 constexpr auto kTickEvery = 250ms;
 
+std::filesystem::path journal_file(const std::filesystem::path& experiment) {
+  return experiment / std::filesystem::path(layout::kExperimentJournal).filename();
+}
+
 }  // namespace
 
 class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
@@ -38,12 +43,12 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
       : options_(std::move(options)),
         loop_(loop),
         tick_(loop),
-        journal_(prepared(options_.directory) / "journal.jsonl"),
+        journal_(journal_file(prepared(options_.directory))),
         weights_(options_.directory / "weights", settings.weights_bytes),
         experiment_(settings),
         workers_(std::make_shared<WorkerServer>(loop, weights_, hooks())),
         planner_(settings) {
-    const std::filesystem::path file = options_.directory / "journal.jsonl";
+    const std::filesystem::path file = journal_file(options_.directory);
     const std::vector<Json> events = ExperimentJournal::read(file);
     std::vector<Planned> planned;
     if (!events.empty()) {

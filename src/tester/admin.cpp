@@ -62,7 +62,7 @@ void verify_test(const fs::path& folder, const TestRecord& test,
     add("its folder is gone");
     return;
   }
-  for (const char* name : {"result.json", "report.html"})
+  for (const std::string_view name : {layout::kResult, layout::kReportHtml})
     if (!fs::is_regular_file(folder / name, ec)) add(fmt::format("{} is missing", name));
   if (!result_of(folder)) add("result.json cannot be read");
   std::size_t n = 0;
@@ -202,7 +202,7 @@ void export_test(const fs::path& data, const std::string& id, const fs::path& ou
     make_directories((out / file.path).parent_path());
     fs::copy_file(from, out / file.path);
   }
-  for (const char* name : {"result.json", "report.html"})
+  for (const std::string_view name : {layout::kResult, layout::kReportHtml})
     if (fs::exists(folder / name))
       fs::copy_file(folder / name, out / name, fs::copy_options::overwrite_existing);
   write_test_file(out, *test, std::nullopt);

@@ -101,7 +101,7 @@ class Api {
   };
   [[nodiscard]] Part part_of(const Call& call);
   [[nodiscard]] Json listed(const Call& call);
-  [[nodiscard]] serve::HttpResponse file_of(const Call& call, const std::string& name,
+  [[nodiscard]] serve::HttpResponse file_of(const Call& call, std::string_view name,
                                             const std::string& type);
   [[nodiscard]] TestRecord test_of(const Call& call);
   [[nodiscard]] TestRecord own_test(const Call& call);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -10,7 +9,9 @@
 #include "core/files.h"
 #include "core/json_error.h"
 #include "core/json_fields.h"
+#include "core/parse_number.h"
 #include "core/regular_file.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "core/version.h"
@@ -31,12 +32,7 @@ constexpr std::array<const char*, 5> kAisFields{"Mode", "Model", "Divsion", "Sce
                                                 "test_object_type"};
 
 std::optional<std::int64_t> number_of(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (ec != std::errc() || end != text.data() + text.size() || value < 0 ||
-      value > (std::int64_t{1} << 53))
-    return std::nullopt;
-  return value;
+  return parse_number<std::int64_t>(text, 0, std::int64_t{1} << 53);
 }
 
 std::int64_t parameter(const http::Query& query, std::string_view name, std::int64_t fallback,
@@ -334,7 +330,7 @@ std::optional<serve::HttpResponse> Api::make_challenge(const Call& call) {
     valid_s = given->get<std::int64_t>();
   }
   const Json result =
-      parse_json(read_regular_file(uploads_.folder(test->id) / "result.json"), "result.json");
+      parse_json(read_regular_file(uploads_.folder(test->id) / layout::kResult), "result.json");
   const Challenge challenge = new_challenge(test->id, result, serve::text_field(body, "case", 400),
                                             wall_now_ns(), std::chrono::seconds(valid_s));
   records_.add_challenge(challenge, call.token);
@@ -350,15 +346,14 @@ std::optional<serve::HttpResponse> Api::show_challenge(const Call& call) {
 }
 
 std::optional<serve::HttpResponse> Api::report(const Call& call) {
-  return file_of(call, "report.html", "text/html; charset=utf-8");
+  return file_of(call, layout::kReportHtml, "text/html; charset=utf-8");
 }
 
 std::optional<serve::HttpResponse> Api::result(const Call& call) {
-  return file_of(call, "result.json", "application/json");
+  return file_of(call, layout::kResult, "application/json");
 }
 
-serve::HttpResponse Api::file_of(const Call& call, const std::string& name,
-                                 const std::string& type) {
+serve::HttpResponse Api::file_of(const Call& call, std::string_view name, const std::string& type) {
   const TestRecord test = test_of(call);
   if (test.status != TestStatus::accepted)
     throw serve::Refusal(

@@ -1,6 +1,7 @@
 #include "tester/judge_process.h"
 
 #include <cerrno>
+#include <new>
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -16,6 +17,7 @@
 #include "core/json_error.h"
 #include "core/process.h"
 #include "core/text.h"
+#include "core/units.h"
 #include "judge/judge.h"
 #include "report/report.h"
 #include "store/journal.h"
@@ -105,8 +107,10 @@ JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, cons
   if (exit.signal == SIGXCPU)
     return {JudgeEnd::exceeded,
             fmt::format("judging took more than {} s of processor time", options.time.count())};
-  if (exit.code == exit_code(ErrorKind::environment) &&
-      error_text(log, folder).find("out of memory") == std::string::npos)
+  if (exit.code == kOutOfMemoryExit)
+    return {JudgeEnd::exceeded, fmt::format("judging needed more than {} of memory",
+                                            format_bytes(static_cast<double>(options.memory)))};
+  if (exit.code == exit_code(ErrorKind::environment))
     return {JudgeEnd::broken, error_text(log, folder)};
   return {JudgeEnd::exceeded, fmt::format("the judge ended with {}{}", to_string(exit),
                                           exit.code ? ": " + error_text(log, folder) : "")};
@@ -137,6 +141,8 @@ void judge_evidence(const fs::path& folder, std::chrono::seconds time,
     throw Error(ErrorKind::config, error.message(), error.where(), error.advice());
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::config, plain_error(error));
+  } catch (const std::bad_alloc&) {
+    ::_exit(kOutOfMemoryExit);
   }
 }
 

@@ -29,6 +29,10 @@ struct JudgeOutcome {
   std::string message;
 };
 
+/// The exit status of a judge that ran out of memory: evidence that needs more than it may have is
+/// told apart from a machine that has a fault.
+inline constexpr int kOutOfMemoryExit = 12;
+
 /// Judges hostile evidence in a process of its own, with an empty environment, bounded in time,
 /// memory and output, that dies with this one. Its output is in `log`.
 [[nodiscard]] JudgeOutcome run_judge(const JudgeOptions& options,
@@ -37,7 +41,8 @@ struct JudgeOutcome {
 
 /// The other side: applies the limits to this process, then judges the run in `folder` and writes
 /// its reports there. Ends with its `parent`, a process id (0: none). Throws Error of kind
-/// config for evidence that is not a run, or that names files outside of its folder.
+/// config for evidence that is not a run, or that names files outside of its folder. Without
+/// memory the process ends at once, with kOutOfMemoryExit.
 void judge_evidence(const std::filesystem::path& folder, std::chrono::seconds time,
                     std::uint64_t memory, std::int64_t parent);
 

@@ -229,8 +229,8 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
   if (!comparison.is_null()) test.answer["challenge"] = std::move(comparison);
   if (Json relaxed = relaxations_of(result); !relaxed.empty())
     test.answer["relaxed"] = std::move(relaxed);
-  keep(work / layout::kReportHtml, uploads_.folder(test.id) / "report.html");
-  keep(file, uploads_.folder(test.id) / "result.json");
+  keep(work / layout::kReportHtml, uploads_.folder(test.id) / layout::kReportHtml);
+  keep(file, uploads_.folder(test.id) / layout::kResult);
   const BoardRun board = board_run(report::read_result(result, "result.json"));
   records_.finish(test, challenge, &board);
   describe(test.id);
@@ -246,7 +246,7 @@ std::string Judgements::answer_challenge(const TestRecord& test, const Json& res
   const auto faults = challenge_faults(answer, known, wall_now_ns());
   for (const std::string& fault : faults) reasons.push_back(reason(fault));
   if (!faults.empty()) return *id;
-  const fs::path file = uploads_.folder(before->id) / "result.json";
+  const fs::path file = uploads_.folder(before->id) / layout::kResult;
   comparison =
       compare_answer(known->challenge, parse_json(read_regular_file(file), file.string()), result);
   return *id;
