@@ -174,7 +174,7 @@ Credentials TemporaryCredentials::get() {
   client.hide(fresh.secret_key);
   client.hide(fresh.security_token);
   if (fresh.access_key.empty() || fresh.secret_key.empty())
-    throw Error(ErrorKind::environment, what + " came without a key", url.host);
+    throw http::ExchangeError(what + " came without a key", url.host);
   current_ = fresh;
   renew_at_ns_ = renewal_time(text_at_path(body, "credential/expires_at"), response,
                               tokens_.options().renew_before);

@@ -11,6 +11,7 @@
 #include "cloud/credentials.h"
 #include "core/error.h"
 #include "http/client.h"
+#include "http/exchange_error.h"
 
 namespace assay::cloud {
 
@@ -115,9 +116,9 @@ class ObsBucket {
                    const std::filesystem::path& path,
                    const std::function<void(std::uint64_t bytes)>& written,
                    const std::stop_token& stop);
-  [[nodiscard]] Error arrived_changed(const std::string& key, const std::string& ours,
-                                      const std::string& theirs,
-                                      const std::filesystem::path& path) const;
+  [[nodiscard]] http::ExchangeError arrived_changed(const std::string& key, const std::string& ours,
+                                                    const std::string& theirs,
+                                                    const std::filesystem::path& path) const;
 
   http::Client& client_;
   CredentialSource& credentials_;

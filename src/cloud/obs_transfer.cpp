@@ -108,15 +108,15 @@ std::string ObsBucket::etag_of(const std::filesystem::path& path) const {
   return etag_of_parts(md5_of_parts(path, size, part_size(size)));
 }
 
-Error ObsBucket::arrived_changed(const std::string& key, const std::string& ours,
-                                 const std::string& theirs,
-                                 const std::filesystem::path& path) const {
-  return {ErrorKind::environment,
-          fmt::format("{} arrived changed: its hash is {}, the service has {}",
-                      describe("PUT", key), ours, theirs),
-          request("PUT", key).host(),
-          fmt::format("try again when nothing writes to {}; check the network and the memory",
-                      path.string())};
+http::ExchangeError ObsBucket::arrived_changed(const std::string& key, const std::string& ours,
+                                               const std::string& theirs,
+                                               const std::filesystem::path& path) const {
+  return http::ExchangeError(
+      fmt::format("{} arrived changed: its hash is {}, the service has {}", describe("PUT", key),
+                  ours, theirs),
+      request("PUT", key).host(),
+      fmt::format("try again when nothing writes to {}; check the network and the memory",
+                  path.string()));
 }
 
 ObjectInfo ObsBucket::put_file(const std::string& key, const std::filesystem::path& path,
@@ -239,8 +239,8 @@ void ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offset, std:
   };
   exchange.receive = [&](const http::Response& reply, std::string_view piece) {
     if (reply.status != 206 || done + piece.size() > size)
-      throw Error(ErrorKind::environment,
-                  describe("GET a range of", object.key) + " got something else", ask.host());
+      throw http::ExchangeError(describe("GET a range of", object.key) + " got something else",
+                                ask.host());
     std::string_view left = piece;
     while (!left.empty()) {
       const ssize_t n = ::pwrite(file, left.data(), left.size(), static_cast<off_t>(offset + done));
@@ -254,9 +254,8 @@ void ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offset, std:
   };
   (void)send_or_throw(ask, object.key, exchange);
   if (done != size)
-    throw Error(ErrorKind::environment,
-                fmt::format("{} gave {} of {} bytes", describe("GET", object.key), done, size),
-                ask.host());
+    throw http::ExchangeError(
+        fmt::format("{} gave {} of {} bytes", describe("GET", object.key), done, size), ask.host());
 }
 
 std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem::path& path,
@@ -333,10 +332,10 @@ std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem:
   std::filesystem::remove(notes, error);
   if (!actual.empty() && actual != object->etag) {
     std::filesystem::remove(partial, error);
-    throw Error(ErrorKind::environment,
-                fmt::format("{} arrived changed: its hash is {}, the service has {}",
-                            describe("GET", key), actual, object->etag),
-                request("GET", key).host(), "try again; check the network and the disk");
+    throw http::ExchangeError(fmt::format("{} arrived changed: its hash is {}, the service has {}",
+                                          describe("GET", key), actual, object->etag),
+                              request("GET", key).host(),
+                              "try again; check the network and the disk");
   }
   std::filesystem::rename(partial, path, error);
   if (error)

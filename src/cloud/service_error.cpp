@@ -134,12 +134,12 @@ ServiceError service_error(const http::Client& client, const http::Response& res
           advice};
 }
 
-Error unexpected_answer(const http::Client& client, const http::Response& response,
-                        const std::string& what, const std::string& host) {
-  return {ErrorKind::environment,
-          client.redact(fmt::format("{} got an answer that is not the service's: {}", what,
-                                    ellipsize(printable(trim(response.body)), 120))),
-          host, "check the endpoint, and that no proxy answers in its place"};
+http::ExchangeError unexpected_answer(const http::Client& client, const http::Response& response,
+                                      const std::string& what, const std::string& host) {
+  return http::ExchangeError(
+      client.redact(fmt::format("{} got an answer that is not the service's: {}", what,
+                                ellipsize(printable(trim(response.body)), 120))),
+      host, "check the endpoint, and that no proxy answers in its place");
 }
 
 }  // namespace assay::cloud

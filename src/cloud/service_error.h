@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "http/client.h"
+#include "http/exchange_error.h"
 
 namespace assay::cloud {
 
@@ -39,7 +40,9 @@ struct Refusal {
                                          const std::string& what, const std::string& host);
 
 /// The error for a 2xx answer that cannot be understood.
-[[nodiscard]] Error unexpected_answer(const http::Client& client, const http::Response& response,
-                                      const std::string& what, const std::string& host);
+[[nodiscard]] http::ExchangeError unexpected_answer(const http::Client& client,
+                                                    const http::Response& response,
+                                                    const std::string& what,
+                                                    const std::string& host);
 
 }  // namespace assay::cloud

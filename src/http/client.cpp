@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "http/attempt.h"
+#include "http/exchange_error.h"
 
 namespace assay::http {
 
@@ -161,7 +162,7 @@ Response Client::send(const Request& request, const Exchange& exchange) {
   const std::int64_t deadline_ns =
       limit.count() > 0 ? start + limit.count() : std::numeric_limits<std::int64_t>::max();
   const auto stopped = [&] {
-    return Error(ErrorKind::environment, redact(what + " was cancelled"), request.host());
+    return ExchangeError(redact(what + " was cancelled"), request.host());
   };
   bool renewed = false;
   EasyHandle handle = state_->take();
@@ -198,8 +199,7 @@ Response Client::send(const Request& request, const Exchange& exchange) {
     } else {
       const bool again = passing(outcome.code) && (request.may_repeat() || !outcome.was_sent);
       if (!again || last)
-        throw Error(
-            ErrorKind::environment,
+        throw ExchangeError(
             redact(fmt::format("{} got no answer: {} (tried {} in {}){}", what, outcome.cause,
                                tries == 1 ? "once" : fmt::format("{} times", tries),
                                format_duration(Nanoseconds(mono_now_ns() - start)),

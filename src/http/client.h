@@ -69,7 +69,7 @@ class Authorizer {
 /// Callbacks and control for one request; all optional.
 struct Exchange {
   Authorizer* authorizer = nullptr;
-  std::stop_token stop;  ///< ends the request within a second, with an Error
+  std::stop_token stop;  ///< ends the request within a second, with an ExchangeError
   /// A stream that is to last: `min_rate` does not count, only the stall does.
   bool open_ended = false;
   /// Called before every attempt, before it is authorized; may change the request (a Range to
@@ -106,9 +106,9 @@ class Client {
   Client& operator=(const Client&) = delete;
   ~Client();
 
-  /// Returns the reply, whatever its status, after the allowed retries. Throws Error of kind
-  /// environment when there is none; it names the host, the cause, and how often and how long it
-  /// was tried.
+  /// Returns the reply, whatever its status, after the allowed retries. Throws ExchangeError when
+  /// there is none; it names the host, the cause, and how often and how long it was tried. What
+  /// fails on this side (a file, a callback, memory for the reply) is thrown as it is.
   [[nodiscard]] Response send(const Request& request, const Exchange& exchange = {});
 
   /// Hides `secret` in every Error from now on.

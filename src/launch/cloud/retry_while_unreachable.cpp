@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cloud/service_error.h"
+#include "http/exchange_error.h"
 #include "http/retry.h"
 
 namespace assay::launch {
@@ -15,9 +16,8 @@ namespace {
 bool is_transient(const Error& error, Patience patience) {
   if (const auto* refusal = dynamic_cast<const cloud::ServiceError*>(&error))
     return refusal->status() >= 500 || refusal->status() == 429;
-  if (patience == Patience::with_a_busy_service) return false;
-  // A connection error names a host in where(); a file error names a path.
-  return error.kind() == ErrorKind::environment && !error.where().starts_with('/');
+  return patience == Patience::with_silence &&
+         dynamic_cast<const http::ExchangeError*>(&error) != nullptr;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cloud/service_error.h"
+#include "http/exchange_error.h"
 #include "launch/cloud/retry_while_unreachable.h"
 
 namespace assay::launch {
@@ -20,9 +21,7 @@ class Retry : public ::testing::Test {
   [[noreturn]] static void busy() {
     throw cloud::ServiceError(503, "SlowDown", ErrorKind::environment, "busy", "host:1", "");
   }
-  [[noreturn]] static void silent() {
-    throw Error(ErrorKind::environment, "GET / got no answer", "host:1");
-  }
+  [[noreturn]] static void silent() { throw http::ExchangeError("GET / got no answer", "host:1"); }
 
   std::stop_source stop_;
   std::string said_;
@@ -70,6 +69,18 @@ TEST_F(Retry, GivesOnWhatTheServiceRefuses) {
     throw cloud::ServiceError(403, "AccessDenied", ErrorKind::environment, "no", "host:1", "");
   };
   EXPECT_THROW(make(Patience::with_silence)("asking", refused), cloud::ServiceError);
+}
+
+TEST_F(Retry, GivesOnWhatIsWrongOnThisMachineWhereverThatIs) {
+  for (const std::string where : {"/data/key.json", "key.json", ""}) {
+    int calls = 0;
+    const auto no_key = [&] {
+      ++calls;
+      throw Error(ErrorKind::environment, "there is no access key for the cloud", where);
+    };
+    EXPECT_THROW(make(Patience::with_silence)("asking", no_key), Error);
+    EXPECT_EQ(calls, 1) << where;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "core/error.h"
+
+namespace assay::http {
+
+/// A request and its answer did not come through whole: there was no connection or no answer, it
+/// was cancelled before there was one, or what came was cut, damaged or not the service's. Nobody
+/// refused anything, so another try may work. Of kind environment; where() is the server.
+class ExchangeError : public Error {
+ public:
+  explicit ExchangeError(std::string message, std::string server, std::string advice = {})
+      : Error(ErrorKind::environment, std::move(message), std::move(server), std::move(advice)) {}
+};
+
+}  // namespace assay::http
