@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "client/deadline.h"
 #include "core/json_access.h"
 #include "core/text.h"
+#include "core/timed_stop.h"
 #include "core/units.h"
 
 namespace assay::client {
@@ -64,12 +64,13 @@ http::Request Connection::request_of(const Ask& ask) const {
 }
 
 http::Response Connection::exchange(const Ask& ask, http::Exchange exchange) const {
-  const Deadline deadline(ask.limit, exchange.stop);
+  const TimedStop deadline(
+      exchange.stop, ask.limit.count() == 0 ? std::nullopt : std::optional(ask.limit));
   exchange.stop = deadline.token();
   try {
     return client_.send(request_of(ask), exchange);
   } catch (const Error& error) {
-    if (deadline.is_over())
+    if (deadline.expired())
       throw Error(ErrorKind::launch,
                   fmt::format("{} {} got no answer within {}", ask.method, ask.path,
                               format_duration(ask.limit)),

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <thread>
 
@@ -9,26 +10,28 @@
 
 namespace assay {
 
-/// A stop that is requested when `parent` is, and at the latest after `limit`: for work that knows
-/// only how to be stopped and has to be bounded in time.
+/// A stop that is requested when `parent` is, and at the latest after `limit` (without one: never):
+/// for work that knows only how to be stopped and has to be bounded in time.
 class TimedStop {
  public:
-  TimedStop(std::stop_token parent, Nanoseconds limit)
-      : until_ns_(mono_now_ns() + limit.count()),
-        passed_on_(std::move(parent), Request{source_}),
-        timer_([this, limit](const std::stop_token& done) {
-          std::mutex mutex;
-          std::condition_variable_any wake;
-          std::unique_lock lock(mutex);
-          wake.wait_for(lock, done, limit, [] { return false; });
-          if (!done.stop_requested()) source_.request_stop();
-        }) {}
+  TimedStop(std::stop_token parent, std::optional<Nanoseconds> limit)
+      : passed_on_(std::move(parent), Request{source_}) {
+    if (!limit) return;
+    until_ns_ = mono_now_ns() + limit->count();
+    timer_ = std::jthread([this, limit](const std::stop_token& done) {
+      std::mutex mutex;
+      std::condition_variable_any wake;
+      std::unique_lock lock(mutex);
+      wake.wait_for(lock, done, *limit, [] { return false; });
+      if (!done.stop_requested()) source_.request_stop();
+    });
+  }
   TimedStop(const TimedStop&) = delete;
   TimedStop& operator=(const TimedStop&) = delete;
 
   [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
   /// Whether the time is over, whoever else asked to stop.
-  [[nodiscard]] bool expired() const { return mono_now_ns() >= until_ns_; }
+  [[nodiscard]] bool expired() const { return until_ns_ && mono_now_ns() >= *until_ns_; }
 
  private:
   struct Request {
@@ -37,9 +40,9 @@ class TimedStop {
   };
 
   std::stop_source source_;
-  std::int64_t until_ns_;
+  std::optional<std::int64_t> until_ns_;
   std::stop_callback<Request> passed_on_;
-  std::jthread timer_;
+  std::jthread timer_;  ///< last: it uses the others
 };
 
 }  // namespace assay
