@@ -1,7 +1,6 @@
 #include "submission_options.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include "client/job_forms.h"
 #include "core/error.h"
 #include "core/job_variables.h"
+#include "core/parse_number.h"
 #include "core/pattern.h"
 #include "core/text.h"
 #include "paths.h"
@@ -58,12 +58,9 @@ Json endpoints_of(const std::vector<std::string>& words) {
       endpoints.push_back({{"kind", word}});
       continue;
     }
-    int port = 0;
-    const char* end = word.data() + word.size();
-    const auto read = std::from_chars(word.data() + equals + 1, end, port);
-    if (read.ec != std::errc() || read.ptr != end)
-      throw wrong_option("--endpoint", word, "NAME=PORT, such as ui=8080");
-    endpoints.push_back({{"kind", "port"}, {"name", word.substr(0, equals)}, {"port", port}});
+    const auto port = parse_number<int>(std::string_view(word).substr(equals + 1));
+    if (!port) throw wrong_option("--endpoint", word, "NAME=PORT, such as ui=8080");
+    endpoints.push_back({{"kind", "port"}, {"name", word.substr(0, equals)}, {"port", *port}});
   }
   return endpoints;
 }

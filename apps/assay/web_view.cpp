@@ -1,7 +1,6 @@
 #include "web_view.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 
@@ -10,6 +9,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/json_access.h"
+#include "core/parse_number.h"
 #include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "http/url.h"
@@ -154,11 +154,9 @@ WebView::~WebView() = default;
 
 std::uint16_t web_port(const std::string& text) {
   if (text == "any") return 0;
-  std::uint16_t port = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (ec != std::errc{} || end != text.data() + text.size() || port == 0)
-    throw Error(ErrorKind::usage, "not a port: '" + text + "'", "--web", "1 to 65535");
-  return port;
+  const auto port = parse_number<std::uint16_t>(text, 1);
+  if (!port) throw Error(ErrorKind::usage, "not a port: '" + text + "'", "--web", "1 to 65535");
+  return *port;
 }
 
 std::string WebView::address() const {

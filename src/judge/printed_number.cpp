@@ -1,10 +1,11 @@
 #include "judge/printed_number.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <string>
+
+#include "core/parse_number.h"
 
 namespace assay::judge {
 
@@ -104,10 +105,9 @@ std::optional<double> value_of(const Decimal& decimal, const Suffix& suffix) {
   if (decimal.exponent && !suffix.name.empty()) return std::nullopt;
   const std::string text =
       suffix.decimal == 0 ? decimal.digits : decimal.digits + "e" + std::to_string(suffix.decimal);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  value = std::ldexp(value, suffix.binary);
+  const auto number = parse_number<double>(text);
+  if (!number) return std::nullopt;
+  const double value = std::ldexp(*number, suffix.binary);
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 

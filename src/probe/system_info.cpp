@@ -11,6 +11,7 @@
 
 #include "core/cpu_set.h"
 #include "core/files.h"
+#include "core/parse_number.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "probe/readings.h"
@@ -256,10 +257,9 @@ Json load(const fs::path& root) {
   Json out = Json::array();
   const std::string text = line_of(root / "proc/loadavg");
   for (const auto word : split(text, ' ')) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc{} || end != word.data() + word.size() || out.size() == 3) break;
-    out.push_back(value);
+    const auto value = parse_number<double>(word);
+    if (!value || out.size() == 3) break;
+    out.push_back(*value);
   }
   return out;
 }

@@ -1,8 +1,10 @@
 #pragma once
 
-#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+
+#include "core/parse_number.h"
 
 namespace assay::telemetry {
 
@@ -28,9 +30,9 @@ inline std::string_view next_word(std::string_view& rest) {
 /// False when the next word is not such a number.
 template <class Number>
 bool next_number(std::string_view& rest, Number& out) {
-  const std::string_view word = next_word(rest);
-  const auto [end, ec] = std::from_chars(word.data(), word.data() + word.size(), out);
-  return ec == std::errc{} && end == word.data() + word.size();
+  const std::optional<Number> number = parse_number<Number>(next_word(rest));
+  if (number) out = *number;
+  return number.has_value();
 }
 
 }  // namespace assay::telemetry

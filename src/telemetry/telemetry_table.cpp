@@ -1,10 +1,10 @@
 #include "telemetry/telemetry_table.h"
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <unordered_map>
 
+#include "core/parse_number.h"
 #include "core/regular_file.h"
 #include "telemetry/table_reader.h"
 
@@ -25,8 +25,9 @@ bool each_field(std::string_view line, Visit visit) {
 
 template <class T>
 bool to_number(std::string_view text, T& out) {
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return ec == std::errc{} && end == text.data() + text.size();
+  const std::optional<T> number = parse_number<T>(text);
+  if (number) out = *number;
+  return number.has_value();
 }
 
 // What the fields of a row are, in order.

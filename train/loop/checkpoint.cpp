@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <fcntl.h>
@@ -12,6 +11,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/json_error.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 
 namespace assay::train {
@@ -149,12 +149,9 @@ void Checkpoints::find_steps(std::int64_t newest) {
   std::error_code error;
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    std::int64_t step = 0;
-    const char* const last = name.data() + name.size();
-    if (!name.starts_with("step") || std::from_chars(name.data() + 4, last, step).ptr != last ||
-        step == newest)
-      continue;
-    steps_.push_back(step);
+    if (!name.starts_with("step")) continue;
+    const auto step = parse_number<std::int64_t>(std::string_view(name).substr(4), 0);
+    if (step && *step != newest) steps_.push_back(*step);
   }
   std::sort(steps_.begin(), steps_.end());
   std::stable_partition(steps_.begin(), steps_.end(), [&](auto step) { return step > newest; });
