@@ -71,7 +71,7 @@ struct HttpOptions {
   std::uint16_t port = 0;             ///< 0: a free one
   std::filesystem::path certificate;  ///< PEM, with its chain; empty: no TLS
   std::filesystem::path key;
-  std::chrono::milliseconds read_timeout{};      ///< for a whole request, and for a TLS handshake
+  std::chrono::milliseconds read_timeout{};      ///< for a whole request, not for TLS
   std::chrono::milliseconds handling_timeout{};  ///< until it is answered
   ConnectionLimits connections{};
   std::uint64_t max_body = 0;  ///< a larger one closes the connection

@@ -31,11 +31,11 @@ struct Refusal : std::exception {
 
 [[nodiscard]] HttpResponse response_of(const Refusal& refusal);
 
-/// The body of a request: an object of at most `most` bytes, not nested deeper than 32, without
+/// The body of a request: an object of at most `max` bytes, not nested deeper than 32, without
 /// numbers that a double cannot hold. Throws Refusal 400 or 413.
 [[nodiscard]] Json parse_body(const std::string& body, std::size_t max);
 
-/// A text field that may be missing: at most `most` bytes of UTF-8 without control characters.
+/// A text field that may be missing: at most `max` bytes of UTF-8 without control characters.
 /// Throws Refusal 400.
 [[nodiscard]] std::string text_field(const Json& object, const std::string& key, std::size_t max);
 
