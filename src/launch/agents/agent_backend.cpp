@@ -56,6 +56,17 @@ std::string list_missing(const std::map<std::string, std::string>& missing) {
   return text;
 }
 
+// Without its place, which is the host that is named beside it.
+std::string cause_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return error.message();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
 }  // namespace
 
 AgentBackend::AgentBackend(const BackendContext& context, std::unique_ptr<Launcher> launcher)
@@ -303,10 +314,10 @@ asio::awaitable<void> AgentBackend::provide_image(const plan::CasePlan& plan_cas
                    run_process(launcher_->agent_command(host, fleet_->identity(node), args),
                                "host " + host, {}, progress, container.timeout),
                    [&, node](const std::exception_ptr& error, const CommandResult& result) {
-                     if (error || !result.ok())
-                       problems[node] = error              ? "the command could not be started"
-                                        : result.timed_out ? "no progress for too long"
-                                                           : result.err;
+                     if (error)
+                       problems[node] = "the command could not be started: " + cause_of(error);
+                     else if (!result.ok())
+                       problems[node] = result.timed_out ? "no progress for too long" : result.err;
                      if (--open == 0) all_done.cancel();
                    });
   }
