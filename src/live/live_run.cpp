@@ -1,9 +1,10 @@
 #include "live/live_run.h"
 
 #include <algorithm>
-#include <charconv>
+#include <optional>
 
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "core/time.h"
 
@@ -18,12 +19,11 @@ constexpr std::int64_t kFresh = 200'000'000;
 
 template <class T>
 T number_parameter(const std::string& name, const std::string& text) {
-  T value{};
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (ec != std::errc{} || end != text.data() + text.size())
+  const std::optional<T> value = parse_number<T>(text);
+  if (!value)
     throw Error(ErrorKind::usage,
                 "'" + name + "' is not a number: '" + printable(ellipsize(text, 40)) + "'");
-  return value;
+  return *value;
 }
 
 bool is_fresh(std::int64_t& looked_ns) {

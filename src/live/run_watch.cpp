@@ -1,12 +1,12 @@
 #include "live/run_watch.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "core/json_access.h"
+#include "core/parse_number.h"
 #include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
@@ -39,10 +39,7 @@ std::int64_t ms_of(const Json& event) {
 std::optional<int> number_behind(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return std::nullopt;
   text.remove_prefix(prefix.size());
-  int number = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (ec != std::errc{} || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
+  return parse_number<int>(text, 0);
 }
 
 // The rank of "rank3.out.log" and its rotated parts.
