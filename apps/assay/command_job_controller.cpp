@@ -20,6 +20,7 @@
 #include "engine/controller.h"
 #include "engine/execution_folder.h"
 #include "engine/placed_suite.h"
+#include "engine/plan_answer.h"
 #include "entry/run_as_user.h"
 #include "execute.h"
 #include "fix_batches.h"
@@ -83,29 +84,27 @@ plan::Plan plan_of(const engine::ExecutionFolder& folder) {
 
 // For the server, which shows it to whoever is about to submit the job.
 int print_plan(const engine::ExecutionFolder& folder) {
-  Json out;
+  engine::PlanAnswer answer;
   try {
     plan::Plan plan = plan_of(folder);
-    int nodes = 0;
-    int procs = 0;
+    engine::Planned planned;
     for (const plan::CasePlan& plan_case : plan.cases) {
-      nodes = std::max(nodes, plan_case.nodes);
-      procs = std::max(procs, plan_case.procs);
+      planned.nodes = std::max(planned.nodes, plan_case.nodes);
+      planned.procs = std::max(planned.procs, plan_case.procs);
     }
     plan.suite_file = folder.suite().filename().string();
     const launch::DryRun execution =
         launch::describe_run(plan, program_folder(), folder.runs() / plan.run_id);
-    out = {{"text", plan::render_text(plan) + "\n" + execution.text},
-           {"nodes", nodes},
-           {"procs", procs}};
+    planned.text = plan::render_text(plan) + "\n" + execution.text;
+    answer.planned = std::move(planned);
   } catch (const Error& error) {
     // The place is in the text that was sent, wherever it lies here.
     std::string where = error.where();
     const std::string suite = folder.suite().string();
     if (where.starts_with(suite)) where = "suite.yaml" + where.substr(suite.size());
-    out = {{"error", error.message()}, {"where", where}, {"advice", error.advice()}};
+    answer.fault = {error.message(), where, error.advice()};
   }
-  fmt::print("{}\n", dump_line(out));
+  fmt::print("{}\n", engine::plan_answer_line(answer));
   return 0;
 }
 

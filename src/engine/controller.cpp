@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/json_access.h"
 #include "core/process.h"
 #include "core/scratch_folder.h"
 #include "core/subprocess.h"
 #include "core/text.h"
+#include "engine/plan_answer.h"
 
 namespace assay::engine {
 
@@ -174,16 +174,15 @@ Planned ask_for_plan(const PlacedSuite& suite, const fs::path& bindir) {
   options.env = suite.env;
   const CommandResult result = run_command(
       {(bindir / "assay").string(), "job-controller", folder.path().string(), "--plan"}, options);
-  const Json said = result.ok() ? parse_json_or_null(result.out) : Json();
-  if (!said.is_object())
+  const auto answer = result.ok() ? parse_plan_answer(result.out) : std::nullopt;
+  if (!answer)
     throw Error(ErrorKind::environment, result.timed_out
                                             ? "planning took too long"
                                             : "the job could not be planned: " +
                                                   ellipsize(printable(trim(result.err)), 500));
-  if (const std::string error = text_at(said, "error"); !error.empty())
-    throw Error(ErrorKind::config, error, text_at(said, "where"), text_at(said, "advice"));
-  return {text_at(said, "text"), static_cast<int>(integer_at(said, "nodes", 0)),
-          static_cast<int>(integer_at(said, "procs", 0))};
+  if (const auto& fault = answer->fault)
+    throw Error(ErrorKind::config, fault->message, fault->where, fault->advice);
+  return *answer->planned;
 }
 
 }  // namespace assay::engine

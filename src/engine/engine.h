@@ -41,6 +41,12 @@ struct Planned {
   std::string text{};  ///< as `assay run --dry-run` shows it; empty: the engine cannot tell
   int nodes = 0;       ///< of its largest case; 0: not known
   int procs = 0;       ///< on a node, of the case with most of them; 0: not known
+
+  static void fields(auto& self, auto&& field) {
+    field("text", self.text);
+    field("nodes", self.nodes);
+    field("procs", self.procs);
+  }
 };
 
 /// A command of this machine that runs `assay-agent ARGS` on a node of an execution. Its stdin and
