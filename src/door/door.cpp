@@ -11,6 +11,7 @@
 #include "door/say_page.h"
 #include "door/websocket.h"
 #include "http/url.h"
+#include "serve/http_status.h"
 #include "serve/log.h"
 #include "serve/refusal.h"
 
@@ -47,12 +48,12 @@ std::string advice_of(const Closed& closed) {
   switch (closed.obstacle) {
     case Obstacle::refused:
       return "The job's program has to listen there, on 127.0.0.1 of the node of its first rank. "
-             "It may not have come so far yet, or has ended: the console of the job says more.";
+             "It may not be ready yet, or it has ended: see the console of the job.";
     case Obstacle::not_started:
     case Obstacle::ended:
-      return "Open it again from the page of the job: that starts it anew.";
+      return "Open it again from the page of the job: this restarts it.";
     case Obstacle::no_round:
-      return "Endpoints are there while the job runs.";
+      return "Endpoints can be opened while the job runs.";
     case Obstacle::not_installed:
       return "Install it on the node, or in the environment that the job's command uses.";
     default:
@@ -222,7 +223,7 @@ HttpResponse Door::pass_on(const HttpRequest& request, const Visit& visit) {
       .websocket = wants_websocket(request),
       .refuse = [languages = request.header("accept-language"), label = visit.label](
                     int status, const std::string& words) {
-        return answer_bytes(notice_page(
+        return serve::answer_bytes(notice_page(
             {status, "What was opened as '" + label + "' cannot be shown: " + words + ".",
              "The program that listens there has to speak HTTP.", ""},
             languages));
@@ -252,7 +253,7 @@ HttpResponse Door::answer(const HttpRequest& request, std::string& who) {
     if (request.path == kComeIn) return come_in(request, *at);
     const auto visit = visits_.find(cookie_of(request, kVisitCookie), mono_now_ns());
     if (!visit || visit->job != at->job || visit->label != at->label || !allowed(*visit))
-      return refused_page(401, "You have not come in through the door.",
+      return refused_page(401, "You are not signed in to this endpoint.",
                           "Open the endpoint from the page of its job.", request);
     who = visit->user;
     if (is_foreign(request, options_.tls))

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/parse_number.h"
 #include "core/text.h"
+#include "http/head_syntax.h"
 
 namespace assay::door {
 
@@ -44,19 +45,6 @@ Names named_in(std::string_view connection) {
   return out;
 }
 
-bool is_token(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-  });
-}
-
-bool is_value(std::string_view text) {
-  return std::ranges::none_of(text, [](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
-  });
-}
-
 bool is_own_cookie(std::string_view name) {
   std::string lower = to_lower(trim(name));
   for (const std::string_view prefix : {"__host-", "__secure-"})
@@ -85,15 +73,15 @@ BodyEnd body_of(const AnswerHead& head, std::string_view method) {
     if (lower == "content-length") {
       const auto number = parse_number<std::uint64_t>(trim(value));
       if (!number || (length && *length != *number))
-        throw not_http("its answer has a Content-Length that is none, or two of them");
+        throw not_http("the answer has an invalid or conflicting Content-Length");
       length = number;
     } else if (lower == "transfer-encoding") {
       if (to_lower(trim(value)) != "chunked" || chunked)
-        throw not_http("its answer has a Transfer-Encoding that is not known");
+        throw not_http("the answer has an unknown Transfer-Encoding");
       chunked = true;
     }
   }
-  if (length && chunked) throw not_http("its answer says its length in two ways");
+  if (length && chunked) throw not_http("the answer gives its length in two ways");
   const bool none =
       method == "HEAD" || head.status < 200 || head.status == 204 || head.status == 304;
   if (none) return BodyEnd(BodyEnd::Kind::none);
@@ -164,7 +152,7 @@ AnswerHead parse_answer(std::string_view head, std::string_view method) {
       const auto status = line.size() >= 12 ? parse_number<int>(line.substr(9, 3)) : std::nullopt;
       if (!(line.starts_with("HTTP/1.1 ") || line.starts_with("HTTP/1.0 ")) || !status ||
           *status < 100 || *status > 999 || (line.size() > 12 && line[12] != ' ') ||
-          !is_value(line))
+          http::has_control(line))
         throw not_http("it does not answer with HTTP");
       out.status = *status;
       if (line.size() > 13) out.reason = std::string(line.substr(13));
@@ -173,8 +161,9 @@ AnswerHead parse_answer(std::string_view head, std::string_view method) {
     if (line.empty()) continue;
     const auto colon = line.find(':');
     const std::string_view name = line.substr(0, colon);
-    if (colon == std::string_view::npos || !is_token(name) || !is_value(line.substr(colon + 1)))
-      throw not_http("its answer has a header that is none");
+    if (colon == std::string_view::npos || !http::is_token(name) ||
+        http::has_control(line.substr(colon + 1)))
+      throw not_http("the answer has a malformed header");
     out.headers.emplace_back(name, trim(line.substr(colon + 1)));
   }
   out.body = body_of(out, method);

@@ -16,15 +16,13 @@ struct Notice {
 };
 
 /// A page of its own: no scripts, nothing from elsewhere, not kept. `languages`: as the browser's
-/// Accept-Language has them; its title is in the first of them that is English or Chinese.
+/// Accept-Language has them; all but the detail, which is a program's, is in the one of those that
+/// Assay speaks and the reader prefers.
 [[nodiscard]] serve::HttpResponse notice_page(const Notice& notice, const std::string& languages);
 
 /// What is said where an answer failed: 404 for what was asked wrongly, 503 where the server cannot
 /// answer now, and 500 for all else, without its words, which are for the log.
 [[nodiscard]] serve::HttpResponse failure_page(const std::exception& error,
                                                const std::string& languages);
-
-/// The whole of an answer, with its status line.
-[[nodiscard]] std::string answer_bytes(const serve::HttpResponse& response);
 
 }  // namespace assay::door

@@ -20,6 +20,7 @@
 #include "serve/hand_over.h"
 #include "serve/http_status.h"
 #include "serve/log.h"
+#include "serve/refusal.h"
 #include "serve/stream_out.h"
 #include "serve/watched_socket.h"
 
@@ -108,11 +109,9 @@ void send(const restinio::request_handle_t& request, const HttpResponse& respons
 }
 
 HttpResponse too_many_streams() {
-  HttpResponse out;
-  out.status = 503;
-  out.body = R"({"error":{"code":"busy","message":"too many streams are open"}})";
-  out.headers.emplace_back("Retry-After", "5");
-  return out;
+  Refusal busy(503, "busy", "too many streams are open");
+  busy.retry_after_s = 5;
+  return response_of(busy);
 }
 
 HttpRequest taken_from(const restinio::request_handle_t& request) {

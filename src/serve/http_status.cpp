@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "serve/refusal.h"
+
 namespace assay::serve {
 
 std::string_view reason_of(int status) {
@@ -41,13 +43,20 @@ std::string_view reason_of(int status) {
   return found == kReasons.end() ? "Unknown" : found->second;
 }
 
+std::string answer_bytes(const HttpResponse& response) {
+  std::string out =
+      fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n", response.status,
+                  reason_of(response.status), response.type, response.body.size());
+  for (const auto& [name, value] : response.headers) out += name + ": " + value + "\r\n";
+  out += "Connection: close\r\n\r\n";
+  return out + response.body;
+}
+
 std::string raw_answer(const HeadFault& fault) {
-  const std::string body =
-      fmt::format(R"({{"error": {{"code": "{}", "message": "{}"}}}})", code_of(fault), fault.text);
-  return fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n"
-      "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{}",
-      fault.status, reason_of(fault.status), body.size(), body);
+  HttpResponse response =
+      response_of(Refusal(fault.status, std::string(code_of(fault)), fault.text));
+  response.headers.emplace_back("X-Content-Type-Options", "nosniff");
+  return answer_bytes(response);
 }
 
 }  // namespace assay::serve

@@ -5,6 +5,7 @@
 
 #include "core/parse_number.h"
 #include "core/text.h"
+#include "http/head_syntax.h"
 
 namespace assay::serve {
 
@@ -15,21 +16,6 @@ constexpr std::size_t kMaxLine = 16U << 10;
 constexpr std::size_t kMaxHeads = 64;
 constexpr const char* kLongTarget = "the address is too long";
 constexpr const char* kLongHeader = "the headers are too long, or too many";
-
-bool is_token(std::string_view text) {
-  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
-  return !text.empty() && std::ranges::all_of(text, [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kMarks.find(c) != std::string_view::npos;
-  });
-}
-
-bool has_control(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return (byte < ' ' && c != '\t') || byte == 127;
-  });
-}
 
 }  // namespace
 
@@ -115,7 +101,7 @@ void RequestHeads::take_line() {
       fault(414, kLongTarget);
     else if (protocol != "HTTP/1.1" && !old_)
       fault(505, "the request is not HTTP/1.1");
-    else if (std::ranges::count(line, ' ') != 2 || has_control(line) ||
+    else if (std::ranges::count(line, ' ') != 2 || http::has_control(line) ||
              line.find('\t') != std::string_view::npos)
       fault(400, "the request line is not 'METHOD TARGET HTTP/1.1'");
     state_ = State::headers;
@@ -137,13 +123,13 @@ void RequestHeads::take_header(std::string_view line) {
   }
   const std::size_t colon = line.find(':');
   const std::string_view name = line.substr(0, colon);
-  if (colon == std::string_view::npos || !is_token(name)) {
+  if (colon == std::string_view::npos || !http::is_token(name)) {
     fault(400, "the name of a header is not valid: nothing may stand before its colon");
     return;
   }
   const std::string_view value = trim(line.substr(colon + 1));
   if (name.size() > kMaxHeaderName || value.size() > kMaxHeaderValue) fault(431, kLongHeader);
-  if (has_control(value)) fault(400, "a header has control characters");
+  if (http::has_control(value)) fault(400, "a header has control characters");
   const std::string lower = to_lower(name);
   if (lower == "host") {
     ++hosts_;

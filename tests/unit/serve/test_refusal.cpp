@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "refused.h"
+#include "serve/http_status.h"
 #include "serve/refusal.h"
 
 namespace assay::serve {
@@ -55,6 +56,27 @@ TEST(Refusal, IsSaidWithCodeMessageAndAdvice) {
   EXPECT_EQ(Json::parse(response.body), expected);
   const std::vector<std::pair<std::string, std::string>> headers{{"Retry-After", "3"}};
   EXPECT_EQ(response.headers, headers);
+}
+
+TEST(AnswerBytes, AreAWholeAnswerWithTheReasonOfItsStatus) {
+  HttpResponse response;
+  response.status = 502;
+  response.type = "text/html";
+  response.body = "<p>";
+  response.headers = {{"Cache-Control", "no-store"}};
+  EXPECT_EQ(answer_bytes(response),
+            "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 3\r\n"
+            "Cache-Control: no-store\r\nConnection: close\r\n\r\n<p>");
+}
+
+TEST(AnswerBytes, OfAHeadThatIsAtFaultAreThoseOfARefusal) {
+  const std::string answer = raw_answer({431, "the headers are too long, or too many"});
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 431 Request Header Fields Too Large\r\n")) << answer;
+  const Json body = parse_json_or_null(answer.substr(answer.find("\r\n\r\n") + 4));
+  EXPECT_EQ(
+      body,
+      (Json{{"error",
+             {{"code", "too_large"}, {"message", "the headers are too long, or too many"}}}}));
 }
 
 }  // namespace
