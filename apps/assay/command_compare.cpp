@@ -134,7 +134,7 @@ void add_compare(CLI::App& app, Action& action) {
       ->type_name("BASE");
   command
       ->add_option("new", arguments->others,
-                   "What to compare; each is a side of its own.\nA side is the folder of a run, a "
+                   "What to compare; each is one side.\nA side is the folder of a run, a "
                    "folder that holds runs,\nRUN,RUN,… (their rounds count together), or a "
                    "baseline file")
       ->required()

@@ -168,7 +168,7 @@ void add_history(CLI::App& app, Action& action) {
       "  assay history --fail-on 2       # exit code 7 in CI\n"
       "  assay history --disk\n"
       "\n"
-      "The index is a file in the folder of results and is made anew when it is missing.");
+      "The index is a file in the folder of results and is rebuilt when it is missing.");
   command->callback(
       [arguments, &action] { action = [arguments] { return show_history(*arguments); }; });
 }

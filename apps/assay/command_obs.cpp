@@ -38,7 +38,7 @@ struct ObsCommand {
 StoreUrl need_url(const std::string& text) {
   const auto url = parse_store_url(text);
   if (!url)
-    throw Error(ErrorKind::usage, "'" + text + "' is no address of a store", {},
+    throw Error(ErrorKind::usage, "not the address of a store: '" + text + "'", {},
                 "write it obs://BUCKET/KEY, or s3://BUCKET/KEY");
   return *url;
 }

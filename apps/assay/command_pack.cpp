@@ -220,7 +220,7 @@ void add_unpack(CLI::App& app, Action& action) {
       "\n"
       "Every file is compared with its hash, and the run with its seal, before the folder "
       "appears.\nExit codes: 0 as it was sealed and signed; 5 nobody signed it; 6 it was changed, "
-      "cut or damaged; 2 it is no packed run.");
+      "cut or damaged; 2 it is not a packed run.");
   command->callback([given, &action] { action = [given] { return run_unpack(*given); }; });
 }
 

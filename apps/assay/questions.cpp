@@ -45,7 +45,7 @@ Questions::Refuse one_of(std::vector<std::string> names) {
   return [names = std::move(names)](const std::string& answer) {
     for (const std::string& name : names)
       if (name == answer) return std::string();
-    return fmt::format("'{}' is none of: {}{}", printable(answer), join(names, ", "),
+    return fmt::format("'{}' is not one of: {}{}", printable(answer), join(names, ", "),
                        did_you_mean(answer, names));
   };
 }

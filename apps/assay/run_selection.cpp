@@ -134,7 +134,7 @@ bool agreed(const std::string& verb, const std::vector<SelectedRun>& runs,
   if (selection.yes) return true;
   if (::isatty(STDIN_FILENO) == 0) {
     if (selection.by_rule()) return false;
-    throw Error(ErrorKind::usage, "nobody can be asked here", {}, "give --yes");
+    throw Error(ErrorKind::usage, "the question cannot be asked here", {}, "give --yes");
   }
   say(question + "? [y/N] ");
   std::string answer;

@@ -108,13 +108,13 @@ class RoundSsh::Caller : public std::enable_shared_from_this<RoundSsh::Caller> {
       const auto found = nodes.find(command.host);
       if (found == nodes.end())
         throw Error(ErrorKind::config,
-                    fmt::format("'{}' is no host of the job", printable(command.host)));
+                    fmt::format("not a host of this job: '{}'", printable(command.host)));
       node_ = found->second;
       called_ = true;
     } else if (frame.kind == FrameKind::input) {
       on_the_way_ += frame.content.size();
     } else if (frame.kind != FrameKind::end_of_input) {
-      throw Error(ErrorKind::config, "a frame that nobody expects");
+      throw Error(ErrorKind::config, "unexpected frame");
     }
     if (!ended_)
       owner_.pass_on(

@@ -112,10 +112,10 @@ std::vector<Planned> Planner::replay(const std::vector<Json>& events, const std:
     tell_until(static_cast<std::int64_t>(results.size()));
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::config, "the journal does not fit: " + plain_error(error), where,
-                "it was damaged or changed; start the experiment anew");
+                "it was damaged or changed; start a new experiment");
   } catch (const Error& error) {
     throw Error(ErrorKind::config, "the journal does not fit: " + error.message(), where,
-                "it was damaged or changed; start the experiment anew");
+                "it was damaged or changed; start a new experiment");
   }
   return all;
 }

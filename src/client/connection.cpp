@@ -64,8 +64,8 @@ http::Request Connection::request_of(const Ask& ask) const {
 }
 
 http::Response Connection::exchange(const Ask& ask, http::Exchange exchange) const {
-  const TimedStop deadline(
-      exchange.stop, ask.limit.count() == 0 ? std::nullopt : std::optional(ask.limit));
+  const TimedStop deadline(exchange.stop,
+                           ask.limit.count() == 0 ? std::nullopt : std::optional(ask.limit));
   exchange.stop = deadline.token();
   try {
     return client_.send(request_of(ask), exchange);
@@ -139,7 +139,7 @@ void Connection::refuse(const http::Response& response) const {
     message =
         fmt::format("the answer has status {} and is not that of Assay's server", response.status);
   if (response.status == 401) {
-    message = server_.token.empty() ? "nobody has signed in: there is no token for this server"
+    message = server_.token.empty() ? "you are not signed in: there is no token for this server"
                                     : "the server does not accept the token: " + message;
     advice = "sign in with 'assay login " + server_.url + "', or give a token in ASSAY_TOKEN";
   }

@@ -35,7 +35,7 @@ Server logged_in(const fs::path& file) {
   const std::string text = private_file(file);
   if (text.empty()) return {};
   const Json content = parse_json_or_null(text);
-  const JsonReader json(content, file.string(), "write it anew with 'assay login URL'");
+  const JsonReader json(content, file.string(), "rewrite it with 'assay login URL'");
   return {json.text("url"), json.text_or_empty("token"), json.text_or_empty("ca"), file.string()};
 }
 

@@ -90,7 +90,7 @@ class ManifestCheck {
       const std::string above = leaf.substr(0, at);
       if (paths_.contains(above))
         return problem(shown_path(leaf) + " lies below " + shown_path(above) +
-                       ", which is no folder");
+                       ", which is not a folder");
       const auto [other, fresh] = folded_.emplace(to_lower(above), above);
       if (!fresh && other->second != above)
         return problem(fmt::format("{} and {} differ by case only", shown_path(other->second),

@@ -215,7 +215,7 @@ class Conversation {
         return program_->resize_to(
             fields_from_json<Window>(parse_json(frame.content, "window"), "window"));
       default:
-        throw Error(ErrorKind::config, "a frame that nobody expects");
+        throw Error(ErrorKind::config, "unexpected frame");
     }
   }
 

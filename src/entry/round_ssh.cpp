@@ -102,7 +102,7 @@ int become_real_ssh(const std::vector<std::string>& arguments) {
     if (!words.front().empty()) replace_process(words);
   } catch (const SpawnError&) {  // it has gone since
   }
-  fmt::print(stderr, "ssh: this is no host of the job, and there is no other ssh here\n");
+  fmt::print(stderr, "ssh: not a host of this job, and no other ssh is installed\n");
   return kFailed;
 }
 

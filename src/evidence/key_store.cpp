@@ -221,7 +221,7 @@ std::string signer_text(std::string_view fingerprint, const Trust& trust) {
   if (fingerprint.empty()) return "nobody";
   const std::string key(fingerprint);
   return trust.name.empty()
-             ? key + ", a key that nobody here trusts"
+             ? key + ", a key that is not trusted here"
              : trust.name + ", whose key is trusted by " + trust.by + " (" + key + ")";
 }
 

@@ -129,7 +129,7 @@ RunIndex RunIndex::open(const fs::path& results, const IndexOptions& options) {
         message = in_memory_because(why_not(error, file));
         break;
       }
-      note = "the index " + file.string() + " was damaged: it is made anew";
+      note = "the index " + file.string() + " was damaged and is rebuilt";
       anew = true;
     }
   }

@@ -105,12 +105,12 @@ std::string heads_problem(const RecordedChain& recorded, const evidence::ChainCh
     if (head == first_head) continue;  // nothing was written by then
     link = std::ranges::find(link, chain.links.end(), head, &evidence::Link::head);
     if (link == chain.links.end())
-      return "a head that came while the round ran is not on the chain: it was written anew";
+      return "a head that came while the round ran is not on the chain: the chain was rewritten";
   }
   if (!recorded.last.empty() && recorded.last != chain.head)
     return fmt::format(
         "the chain ends after {} link{} at another head than the one recorded: it "
-        "was cut off or written anew",
+        "was cut off or rewritten",
         chain.links.size(), chain.links.size() == 1 ? "" : "s");
   return {};
 }
@@ -255,7 +255,7 @@ class RoundCheck {
       const std::string name = entry.path().lexically_relative(folder_).generic_string();
       if (!is_read(place(name))) continue;
       if (!listed_.contains(name))
-        problems_.add(&RoundIntegrity::unlisted, place(name), "nobody recorded such a file");
+        problems_.add(&RoundIntegrity::unlisted, place(name), "this file was not recorded");
     }
   }
 

@@ -192,7 +192,7 @@ asio::awaitable<bool> RunLoop::begin_case(const plan::CasePlan& plan_case) {
     co_return false;
   }
   if (!plan_case.only_if.empty() && !begun) {
-    std::optional<std::string> why = "nobody can say whether its condition holds";
+    std::optional<std::string> why = "whether its condition holds cannot be known";
     const auto ask = [&] { return unmet_(plan_case); };
     if (unmet_) why = co_await run_on_thread(ask);
     if (why) {

@@ -83,7 +83,8 @@ Json Provider::fetch_now(const std::string& url) {
   Json json = parse_json_or_null(response.body);
   if (!response.ok() || !json.is_object())
     throw Error(ErrorKind::environment,
-                fmt::format("the provider does not answer as one does (HTTP {})", response.status),
+                fmt::format("the provider did not return a valid OpenID document (HTTP {})",
+                            response.status),
                 url, "check 'issuer' in the settings of the sign-in");
   return json;
 }

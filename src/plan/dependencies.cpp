@@ -149,7 +149,7 @@ class CaseOrder {
         all.push_back(other.point ? other.point->sweep : other.name);
       all.erase(std::unique(all.begin(), all.end()), all.end());
       place.fail("the case '" + printable(wanted.name) + "' depends on '" +
-                     printable(ellipsize(name, 100)) + "', which is no case" +
+                     printable(ellipsize(name, 100)) + "', which is not a case" +
                      did_you_mean(name, all),
                  "cases: " + ellipsize(join(all, ", "), 400));
     }

@@ -28,7 +28,7 @@ void check_values(const std::string& key, const Node& list) {
   for (std::size_t i = 0; i < list.items().size(); ++i) {
     const Node& value = list.items()[i];
     if (value.is_null())
-      value.fail("the list of values for '" + printable(key) + "' has one that is nothing");
+      value.fail("the list of values for '" + printable(key) + "' has an empty value");
     for (std::size_t k = 0; k < i; ++k) {
       const Node& before = list.items()[k];
       const bool same = words && value.is_scalar() && before.is_scalar()
@@ -46,7 +46,7 @@ void check_key(const Entry& entry) {
     throw Error(ErrorKind::config, message, entry.where(), advice);
   };
   if (std::ranges::find(known, path[0]) == known.end())
-    fail("'" + printable(ellipsize(entry.key, 60)) + "' is no key of a case" +
+    fail("not a case setting: '" + printable(ellipsize(entry.key, 60)) + "'" +
              did_you_mean(path[0], known),
          "write config.KEY for a key of 'config', env.NAME for a variable");
   if (std::ranges::find(kFixedKeys, path[0]) != kFixedKeys.end())

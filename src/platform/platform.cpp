@@ -209,7 +209,7 @@ void Platform::change_priority(jobs::JobId id, int priority) {
   const std::lock_guard guard(state_->mutex);
   const jobs::Job job = must_find(state_->store, id);
   if (jobs::is_final(job.life.state) || jobs::holds_nodes(job.life.state))
-    throw refusal(fmt::format("job {} is {}: its priority decides nothing any more", id,
+    throw refusal(fmt::format("job {} is {}: it can no longer be reprioritized", id,
                               to_text(job.life.state)));
   state_->store.change_priority(id, priority);
   state_->wake();

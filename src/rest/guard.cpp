@@ -95,7 +95,7 @@ std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& cont
         bearer ? context.accounts.token_use(trim(header.substr(7)), now_ns) : std::nullopt;
     if (!use)
       throw serve::Refusal(401, "wrong_token", "the token is not known, expired or revoked",
-                           "'assay login URL' signs in anew");
+                           "'assay login URL' signs in again");
     out.name = use->user;
     out.expires_ns = use->expires_ns;
   } else {

@@ -93,7 +93,7 @@ Records open_records(const fs::path& data) {
 
 void require_tester(const fs::path& data) {
   if (!fs::exists(data / kDatabase) && !fs::exists(data / "tests"))
-    throw Error(ErrorKind::usage, "this is no tester's folder", data.string(),
+    throw Error(ErrorKind::usage, "not a tester's data folder", data.string(),
                 "give the one that 'assay serve --data DIR' uses");
 }
 

@@ -13,10 +13,9 @@ struct Advice {
 
 // The first that fits; what names a cause comes before what only follows from it.
 constexpr std::array kAdvice{
-    Advice{
-        "REMOTE HOST IDENTIFICATION HAS CHANGED",
-        "the host has another key than known_hosts says: find out why; if the machine was set up "
-        "anew, remove the old key with 'ssh-keygen -R HOST'"},
+    Advice{"REMOTE HOST IDENTIFICATION HAS CHANGED",
+           "the host has another key than known_hosts says: find out why; if the machine was "
+           "reinstalled, remove the old key with 'ssh-keygen -R HOST'"},
     Advice{"Host key verification failed",
            "the host's key is not in known_hosts: connect once by hand with 'ssh HOST' and compare "
            "it, or set cluster.ssh.accept_new_keys: true"},

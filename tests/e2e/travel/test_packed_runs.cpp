@@ -80,7 +80,7 @@ TEST_F(PackedRuns, WhoSignedIsSaidAndWhetherThatIsTrusted) {
   become_somebody_else();
   const CommandResult unknown = unpack({"--verify"});
   EXPECT_EQ(unknown.status.code, 0) << unknown.err;
-  EXPECT_THAT(unknown.out, AllOf(HasSubstr("a key that nobody here trusts"),
+  EXPECT_THAT(unknown.out, AllOf(HasSubstr("a key that is not trusted here"),
                                  HasSubstr("assay key trust NAME " + key)));
   EXPECT_FALSE(fs::exists(out_));
   const CommandResult refused = unpack({"--trusted"});
@@ -198,7 +198,7 @@ TEST_F(PackedRuns, AnEmptyContainerVerifiesAndReportsByteForByte) {
     GTEST_SKIP() << needs::system("podman cannot run a container");
   const CommandResult unpacked = inside({"unpack", "/travel/run.assay", "-o", "/travel/unpacked"});
   EXPECT_EQ(unpacked.status.code, 0) << unpacked.out << unpacked.err;
-  EXPECT_THAT(unpacked.out, HasSubstr("a key that nobody here trusts"));
+  EXPECT_THAT(unpacked.out, HasSubstr("a key that is not trusted here"));
   fs::remove(folder_ / "travel/unpacked/result.json");
   const CommandResult reported = inside({"report", "/travel/unpacked"});
   EXPECT_EQ(reported.status.code, 0) << reported.out << reported.err;

@@ -68,7 +68,7 @@ TEST(Client, SaysHowToSignIn) {
   });
   Error error = thrown_by([&] { (void)Client(server.as("")).session(); });
   EXPECT_EQ(error.kind(), ErrorKind::environment);
-  EXPECT_THAT(error.what(), HasSubstr("nobody has signed in"));
+  EXPECT_THAT(error.what(), HasSubstr("you are not signed in"));
   EXPECT_THAT(error.advice(), HasSubstr("assay login " + server.url()));
   error = thrown_by([&] { (void)Client(server.as("wrong-token")).session(); });
   EXPECT_THAT(error.what(), HasSubstr("does not accept the token: no such token"));

@@ -71,10 +71,10 @@ TEST(HostileManifest, NamesThatDifferByCaseOnly) {
 }
 
 TEST(HostileManifest, AFileBelowAFileOrALink) {
-  expect_problem(with({"a", "a/b"}), "no folder");
+  expect_problem(with({"a", "a/b"}), "not a folder");
   Manifest manifest = with({"out/passwd"});
   manifest.links = {{"out", "elsewhere"}};
-  expect_problem(manifest, "no folder");
+  expect_problem(manifest, "not a folder");
 }
 
 TEST(HostileManifest, LinksThatLeadOut) {

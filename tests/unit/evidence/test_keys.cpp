@@ -192,7 +192,7 @@ TEST(KeyStore, TrustIsTheUsersOwnThenTheUsersThenTheSites) {
   EXPECT_EQ(trust_of(other).name, "");
   EXPECT_EQ(trust_of("").name, "");
   EXPECT_EQ(signer_text(fingerprint(other), trust_of(other)),
-            fingerprint(other) + ", a key that nobody here trusts");
+            fingerprint(other) + ", a key that is not trusted here");
   KeyStore::of_site().trust("lab", other);
   EXPECT_EQ(signer_text("SHA256:x", trust_of(other)),
             "lab, whose key is trusted by this site (SHA256:x)");

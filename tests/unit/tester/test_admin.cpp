@@ -200,9 +200,9 @@ TEST_F(Admin, AnIdIsReservedForAToken) {
 
 TEST_F(Admin, NoTestersFolderIsSaid) {
   EXPECT_THAT(error_of([&] { return verify(folder_.path() / "none", false).size(); }),
-              HasSubstr("no tester's folder"));
+              HasSubstr("not a tester's data folder"));
   EXPECT_THAT(error_of([&] { return reserve_test(folder_.path() / "none", "alice", ""); }),
-              HasSubstr("no tester's folder"));
+              HasSubstr("not a tester's data folder"));
   EXPECT_FALSE(fs::exists(folder_.path() / "none"));
 }
 

@@ -131,7 +131,7 @@ std::vector<int> own_components() {
     const auto nodes = number(name);
     if (!nodes)
       throw Error(ErrorKind::environment,
-                  fmt::format("SLURM_HET_SIZE is {}, but {} is no number of nodes", *size, name),
+                  fmt::format("SLURM_HET_SIZE is {}, but {} is not a number of nodes", *size, name),
                   {}, "run assay within the allocation itself, with its environment");
     out.push_back(*nodes);
   }
