@@ -18,8 +18,4 @@ std::vector<PipelineStep> one_forward_one_backward(std::int64_t stages, std::int
   return steps;
 }
 
-double bubble_share(std::int64_t stages, std::int64_t parts) noexcept {
-  return static_cast<double>(stages - 1) / static_cast<double>(parts + stages - 1);
-}
-
 }  // namespace assay::train

@@ -20,8 +20,4 @@ struct PipelineStep {
                                                                  std::int64_t stage,
                                                                  std::int64_t parts);
 
-/// The share of a step in which a stage waits for others when all parts take the same time and
-/// nothing is sent: (stages - 1) / (parts + stages - 1).
-[[nodiscard]] double bubble_share(std::int64_t stages, std::int64_t parts) noexcept;
-
 }  // namespace assay::train
