@@ -94,7 +94,7 @@ export async function show() {
   else try { module = await kPages[place.name](); } catch { module = {render: () => { throw new Error(t('error.unreachable')); }}; }
   if (mine !== shown) return;
   replace(app, bar(place.name), main);
-  const context = {session, life, main, place, show, signedIn: s => { session = s; api.useCsrf(s.csrf); }};
+  const context = {session, life, main, place, show, signedIn: s => { session = s; api.useCsrf(s.csrf); localStorage.setItem('assay.user', s.user); }};
   try { await module.render(context); } catch (e) { if (mine === shown) replace(main, errorBox(e)); }
   const title = main.querySelector('h1');
   document.title = title ? `${title.textContent.slice(0, 80)} · Assay` : 'Assay';
@@ -106,6 +106,12 @@ window.addEventListener('assay:signed-out', () => {
   session = null;
   sessionStorage.setItem('assay.then', location.hash);
   location.hash = '#/sign-in';
+});
+// Another page of this browser has signed in as somebody else: this one says so, too.
+window.addEventListener('storage', e => {
+  if (e.key !== 'assay.user' || !session || e.newValue === session.user) return;
+  session = null;
+  show();
 });
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { theme(); show(); });
 theme();

@@ -1,16 +1,26 @@
 import {address, get, part, post, put} from './api.js';
 import {h, replace} from './dom.js';
 import {t} from './i18n.js';
-import {errorBox, prompt, toast} from './parts.js';
+import {confirm, errorBox, prompt, toast} from './parts.js';
 
 // What a sign-in by a provider can end with besides a session.
-const kFailures = ['denied', 'again', 'provider', 'taken', 'unknown', 'name', 'disabled'];
+const kFailures = ['denied', 'again', 'provider', 'taken', 'unknown', 'name', 'disabled', 'groups', 'last'];
 
 async function showProvider(where) {
   let ways = {};
   try { ways = await get('/sign-in'); } catch { return; }  // name and password are there
   if (ways.provider)
     replace(where, h('div', {class: 'actions'}, h('a', {class: 'button', href: address('/session/oidc')}, t('signin.by', {provider: ways.provider}))));
+}
+
+// Whether who is signed in here stays: a link is somebody's, and who opens it may be another.
+async function staysWho(before, how) {
+  const {user} = await post('/session/preview', how);
+  return user !== before.user && !await confirm(t('signin.switch', {now: before.user, next: user}), t('signin.switch.do', {next: user}));
+}
+
+async function whoIsSignedIn() {
+  try { return await get('/session'); } catch (error) { if (error.status === 401) return null; throw error; }
 }
 
 export async function render({main, place, signedIn}) {
@@ -35,15 +45,20 @@ export async function render({main, place, signedIn}) {
       h('p', {class: 'more'}, t('signin.link'))));
   showProvider(elsewhere);
   if (kFailures.includes(place.parameters.failed)) replace(said, h('p', {class: 'said invalid'}, t(`signin.failed.${place.parameters.failed}`)));
-  if (!place.parameters.link) { name.focus(); return; }
+  // After a sign-in at a provider, what it ended with is in a cookie.
+  const byProvider = place.parameters.by === 'provider';
+  const how = byProvider ? {by: 'provider'} : {link: place.parameters.link};
+  if (!byProvider && !how.link) { name.focus(); return; }
   // A link works once: it does not stay in the address or the history.
-  const link = place.parameters.link;
   history.replaceState(null, '', '#/sign-in');
   replace(said, h('p', {class: 'said live'}, t('signin.busy')));
   try {
-    const session = await post('/session', {link});
+    const before = await whoIsSignedIn();
+    if (before && await staysWho(before, how)) { go(before); return; }
+    const session = await post('/session', how);
     go(session);
-    if (session.password_set !== false || place.parameters.by === 'provider') return;
+    if (before) toast(t('signin.as', {name: session.user}));
+    if (session.password_set !== false || byProvider) return;
     const answer = await prompt(t('signin.first', {name: session.user}), [{name: 'password', label: t('signin.choose'), type: 'password', autocomplete: 'new-password'}]);
     if (!answer || !answer.password) return;
     try { await put(`/users/${part(session.user)}`, {password: answer.password}); toast(t('signin.kept')); } catch (error) { toast(error.message, 'invalid'); }

@@ -88,10 +88,14 @@ std::optional<Person> Accounts::find(const std::string& name) {
   return out;
 }
 
-void Accounts::keep_an_admin() {
+bool Accounts::has_an_admin() {
   Statement admins =
       database_.prepare("SELECT 1 FROM people WHERE role = 'admin' AND disabled = 0");
-  if (admins.step()) return;
+  return admins.step();
+}
+
+void Accounts::keep_an_admin() {
+  if (has_an_admin()) return;
   Statement anybody = database_.prepare("SELECT 1 FROM people");
   if (anybody.step())
     throw Error(ErrorKind::usage, "there would be no administrator left", {},

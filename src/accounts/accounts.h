@@ -45,11 +45,29 @@ struct NewSession {
   Session session{};
 };
 
+/// What somebody was let in by: a session or a token of theirs. It holds no secret, so that what
+/// stays open for long can keep it and ask again (Accounts::holder()).
+struct Credential {
+  enum class Kind { session, token };
+  std::string user{};
+  Kind kind = Kind::session;
+  std::string sha256{};  ///< of the secret, as kept() makes it
+
+  bool operator==(const Credential&) const = default;
+};
+
 struct Token {
   std::string name{};
   WallTime made_ns = 0;
   WallTime expires_ns = 0;  ///< 0: never
   WallTime used_ns = 0;     ///< within a minute; 0: never
+};
+
+/// How a one-time link reaches the browser that it signs in. One that is made for the one way is
+/// not taken on the other.
+enum class LinkBy {
+  address,  ///< the page's address has it: whoever opens that is signed in
+  cookie,   ///< only the browser that has come back from a provider has it
 };
 
 /// Whose a template is.
@@ -110,12 +128,20 @@ class Accounts {
   /// From now on; somebody has one identity of an issuer at most, so that nobody else gets in.
   void set_identity(const std::string& name, const std::string& issuer, const std::string& subject);
   /// For a person that there is; valid once.
-  [[nodiscard]] std::string make_link(const std::string& name, WallTime now_ns);
-  [[nodiscard]] std::optional<NewSession> sign_in_by_link(std::string_view link, WallTime now_ns);
+  [[nodiscard]] std::string make_link(const std::string& name, WallTime now_ns,
+                                      LinkBy by = LinkBy::address);
+  [[nodiscard]] std::optional<NewSession> sign_in_by_link(std::string_view link, WallTime now_ns,
+                                                          LinkBy by = LinkBy::address);
+  /// Whom it would sign in; it stays good.
+  [[nodiscard]] std::optional<std::string> link_owner(std::string_view link, WallTime now_ns,
+                                                      LinkBy by = LinkBy::address);
   [[nodiscard]] std::optional<Session> session(std::string_view secret, WallTime now_ns);
   void sign_out(std::string_view secret);
   /// All of the person's sessions and links. Tokens stay.
   void sign_out_everywhere(const std::string& name);
+  /// Sessions, links and tokens, all of them, and the role becomes the lowest. False: the role
+  /// stays, because the person is the last administrator.
+  bool shut_out(const std::string& name);
 
   /// Shown once. `expires_ns` 0: never.
   [[nodiscard]] std::string make_token(const std::string& user, const std::string& name,
@@ -128,6 +154,9 @@ class Accounts {
     WallTime expires_ns = 0;  ///< 0: never
   };
   [[nodiscard]] std::optional<TokenUse> token_use(std::string_view token, WallTime now_ns);
+  /// Whose it is, as they are now; nothing once it lets nobody in any more: it was revoked, ended
+  /// or has expired, or the person is disabled or gone. Counts as a use of it.
+  [[nodiscard]] std::optional<Person> holder(const Credential& by, WallTime now_ns);
 
   [[nodiscard]] std::vector<std::string> members(const std::string& team);
   void set_members(const std::string& team, const std::vector<std::string>& names);
@@ -151,6 +180,9 @@ class Accounts {
 
  private:
   [[nodiscard]] NewSession make_session(const std::string& name, WallTime now_ns);
+  [[nodiscard]] std::optional<Session> session_of(const std::string& sha256, WallTime now_ns);
+  [[nodiscard]] std::optional<TokenUse> token_use_of(const std::string& sha256, WallTime now_ns);
+  [[nodiscard]] bool has_an_admin();
   void refuse_former_name(const std::string& name);
   void require_person(const std::string& name);
   void keep_an_admin();

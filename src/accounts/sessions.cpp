@@ -15,6 +15,15 @@ namespace {
 // The moment of the last use is written so often, not with every request.
 constexpr WallTime kUseStep = Nanoseconds(std::chrono::minutes(1)).count();
 
+// The way is part of what is kept, so that nobody can write one as the other.
+std::string kept_link(std::string_view link, LinkBy by) {
+  return kept((by == LinkBy::cookie ? "cookie:" : "address:") + std::string(link));
+}
+
+constexpr const char* kSelectLink =
+    "SELECT person, expires_ns, disabled FROM links JOIN people ON people.name = person"
+    " WHERE sha256 = ?1";
+
 }  // namespace
 
 // Within a transaction. A new secret whatever the browser had before: nobody can give somebody a
@@ -98,14 +107,14 @@ void Accounts::set_identity(const std::string& name, const std::string& issuer,
   transaction.commit();
 }
 
-std::string Accounts::make_link(const std::string& name, WallTime now_ns) {
+std::string Accounts::make_link(const std::string& name, WallTime now_ns, LinkBy by) {
   const std::scoped_lock lock(lock_);
   Transaction transaction(database_);
   require_person(name);
   database_.prepare("DELETE FROM links WHERE expires_ns < ?1").bind(1, now_ns).run();
   std::string link = new_secret();
   database_.prepare("INSERT INTO links (sha256, person, expires_ns) VALUES (?1, ?2, ?3)")
-      .bind(1, kept(link))
+      .bind(1, kept_link(link, by))
       .bind(2, name)
       .bind(3, now_ns + Nanoseconds(kLinkTime).count())
       .run();
@@ -113,17 +122,25 @@ std::string Accounts::make_link(const std::string& name, WallTime now_ns) {
   return link;
 }
 
-std::optional<NewSession> Accounts::sign_in_by_link(std::string_view link, WallTime now_ns) {
+std::optional<std::string> Accounts::link_owner(std::string_view link, WallTime now_ns, LinkBy by) {
+  const std::scoped_lock lock(lock_);
+  Statement row = database_.prepare(kSelectLink);
+  if (!row.bind(1, kept_link(link, by)).step()) return std::nullopt;
+  if (now_ns > row.number(1) || row.number(2) != 0) return std::nullopt;
+  return row.text(0);
+}
+
+std::optional<NewSession> Accounts::sign_in_by_link(std::string_view link, WallTime now_ns,
+                                                    LinkBy by) {
   const std::scoped_lock lock(lock_);
   Transaction transaction(database_);
-  Statement row = database_.prepare(
-      "SELECT person, expires_ns, disabled FROM links JOIN people ON people.name = person"
-      " WHERE sha256 = ?1");
-  if (!row.bind(1, kept(link)).step()) return std::nullopt;
+  const std::string key = kept_link(link, by);
+  Statement row = database_.prepare(kSelectLink);
+  if (!row.bind(1, key).step()) return std::nullopt;
   const std::string name = row.text(0);
   const bool fits = now_ns <= row.number(1) && row.number(2) == 0;
   row.reset();
-  database_.prepare("DELETE FROM links WHERE sha256 = ?1").bind(1, kept(link)).run();
+  database_.prepare("DELETE FROM links WHERE sha256 = ?1").bind(1, key).run();
   std::optional<NewSession> out;
   if (fits) out = make_session(name, now_ns);
   transaction.commit();
@@ -132,8 +149,11 @@ std::optional<NewSession> Accounts::sign_in_by_link(std::string_view link, WallT
 
 std::optional<Session> Accounts::session(std::string_view secret, WallTime now_ns) {
   if (secret.empty()) return std::nullopt;
+  return session_of(kept(secret), now_ns);
+}
+
+std::optional<Session> Accounts::session_of(const std::string& key, WallTime now_ns) {
   const std::scoped_lock lock(lock_);
-  const std::string key = kept(secret);
   Statement row = database_.prepare(
       "SELECT person, csrf, sessions.made_ns, used_ns, disabled FROM sessions"
       " JOIN people ON people.name = person WHERE sha256 = ?1");
@@ -167,6 +187,28 @@ void Accounts::sign_out_everywhere(const std::string& name) {
   database_.prepare("DELETE FROM sessions WHERE person = ?1").bind(1, name).run();
   database_.prepare("DELETE FROM links WHERE person = ?1").bind(1, name).run();
   transaction.commit();
+}
+
+bool Accounts::shut_out(const std::string& name) {
+  const std::scoped_lock lock(lock_);
+  Transaction transaction(database_);
+  require_person(name);
+  Statement row = database_.prepare("SELECT role FROM people WHERE name = ?1");
+  const std::string before = row.bind(1, name).step() ? row.text(0) : std::string();
+  row.reset();
+  for (const char* table : {"sessions", "links", "tokens"})
+    database_.prepare(fmt::format("DELETE FROM {} WHERE person = ?1", table)).bind(1, name).run();
+  const auto set_role = [&](std::string_view role) {
+    database_.prepare("UPDATE people SET role = ?2 WHERE name = ?1")
+        .bind(1, name)
+        .bind(2, role)
+        .run();
+  };
+  set_role(to_text(jobs::Role::viewer));
+  const bool fits = has_an_admin();
+  if (!fits) set_role(before);
+  transaction.commit();
+  return fits;
 }
 
 std::string Accounts::make_token(const std::string& user, const std::string& name,
@@ -222,8 +264,11 @@ bool Accounts::revoke_token(const std::string& user, const std::string& name) {
 }
 
 std::optional<Accounts::TokenUse> Accounts::token_use(std::string_view token, WallTime now_ns) {
+  return token_use_of(kept(token), now_ns);
+}
+
+std::optional<Accounts::TokenUse> Accounts::token_use_of(const std::string& key, WallTime now_ns) {
   const std::scoped_lock lock(lock_);
-  const std::string key = kept(token);
   Statement row = database_.prepare(
       "SELECT person, expires_ns, used_ns, disabled FROM tokens"
       " JOIN people ON people.name = person WHERE sha256 = ?1");
@@ -238,6 +283,19 @@ std::optional<Accounts::TokenUse> Accounts::token_use(std::string_view token, Wa
         .bind(2, now_ns)
         .run();
   return use;
+}
+
+std::optional<Person> Accounts::holder(const Credential& by, WallTime now_ns) {
+  std::string user;
+  if (by.kind == Credential::Kind::token) {
+    if (const auto use = token_use_of(by.sha256, now_ns)) user = use->user;
+  } else if (const auto session = session_of(by.sha256, now_ns)) {
+    user = session->user;
+  }
+  if (user.empty() || user != by.user) return std::nullopt;
+  auto person = find(user);
+  if (!person || person->disabled) return std::nullopt;
+  return person;
 }
 
 }  // namespace assay::accounts

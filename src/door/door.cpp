@@ -96,15 +96,15 @@ bool Door::takes(const HttpRequest& request) const {
 bool Door::allowed(const Visit& visit) {
   try {
     const auto view = platform_.find(visit.job);
-    if (!view || !may_enter(accounts_, view->job, visit.user)) return false;
-    return visit.session.empty() || accounts_.session(visit.session, wall_now_ns()).has_value();
+    return view && may_enter(accounts_, view->job, visit.by.user) &&
+           accounts_.holder(visit.by, wall_now_ns()).has_value();
   } catch (const std::exception&) {
     return false;  // what cannot be asked is not allowed
   }
 }
 
 Relays::Terms Door::terms_of(const Visit& visit) {
-  return {visit.user, [this, visit] { return allowed(visit); }};
+  return {visit.by.user, [this, visit] { return allowed(visit); }};
 }
 
 jobs::Endpoint Door::endpoint_of(jobs::JobId job, const std::string& name) {
@@ -161,7 +161,7 @@ std::optional<Closed> Door::look_at(jobs::JobId job, const std::string& name) {
 
 HttpResponse Door::enter(const Visit& visitor, std::optional<int> rank, const std::string& key,
                          Manner manner, const HttpRequest& request) {
-  if (!relays_.has_room(visitor.user))
+  if (!relays_.has_room(visitor.by.user))
     throw serve::Refusal(503, "busy", "too many connections are open", "close some, and try again");
   entry::NodeRequest wanted;
   wanted.wanted = key.empty() ? Wanted::program : Wanted::ssh;
@@ -206,7 +206,7 @@ HttpResponse Door::come_in(const HttpRequest& request, const EndpointHost& at) {
 }
 
 HttpResponse Door::pass_on(const HttpRequest& request, const Visit& visit) {
-  if (!relays_.has_room(visit.user))
+  if (!relays_.has_room(visit.by.user))
     return refused_page(503, "Too many connections are open.", "Close some, and try again.",
                         request);
   const jobs::Endpoint endpoint = endpoint_of(visit.job, visit.label);
@@ -255,7 +255,7 @@ HttpResponse Door::answer(const HttpRequest& request, std::string& who) {
     if (!visit || visit->job != at->job || visit->label != at->label || !allowed(*visit))
       return refused_page(401, "You are not signed in to this endpoint.",
                           "Open the endpoint from the page of its job.", request);
-    who = visit->user;
+    who = visit->by.user;
     if (is_foreign(request, options_.tls))
       return refused_page(403, "The request comes from a page of another site.", "", request);
     return pass_on(request, *visit);

@@ -20,10 +20,11 @@ class Relays {
   static constexpr std::size_t kMost = 500;
   static constexpr std::size_t kMaxOfUser = 100;
 
-  /// How often lines are looked after, and who uses them is asked for.
+  /// How often lines are looked after, and who uses them is asked for. Together they are less than
+  /// the half minute in which a line ends whose user may no more.
   struct Pace {
     Nanoseconds look_every = std::chrono::seconds(5);
-    Nanoseconds ask_every = std::chrono::seconds(30);
+    Nanoseconds ask_every = std::chrono::seconds(10);
   };
 
   Relays();
@@ -36,7 +37,7 @@ class Relays {
   /// Whose it is, and until when.
   struct Terms {
     std::string user{};
-    /// Asked twice a minute, in a thread that does nothing else and asks for one line after
+    /// Asked every few seconds, in a thread that does nothing else and asks for one line after
     /// another: false, or what it throws, cuts the line. May block for a while.
     std::function<bool()> allowed{};
   };

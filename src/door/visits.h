@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "accounts/accounts.h"
 #include "core/time.h"
 #include "jobs/job_request.h"
 
@@ -13,8 +14,7 @@ namespace assay::door {
 
 /// Somebody at an endpoint of a job.
 struct Visit {
-  std::string user{};
-  std::string session{};  ///< the platform's session that it comes from; empty: a token's
+  accounts::Credential by{};  ///< the platform's session or token that it comes from
   jobs::JobId job = 0;
   std::string label{};  ///< of the endpoint
 

@@ -74,11 +74,15 @@ jobs::Whose whose(const Caller& caller, const std::string& owner, const std::str
   return !team.empty() && caller.is_in(team) ? jobs::Whose::team : jobs::Whose::foreign;
 }
 
-jobs::Whose whose(const Call& call, const jobs::Job& job) {
-  const jobs::Whose of = whose(call.caller(), job.owner, job.team);
+jobs::Whose whose(accounts::Accounts& accounts, const Caller& caller, const jobs::Job& job) {
+  const jobs::Whose of = whose(caller, job.owner, job.team);
   if (of != jobs::Whose::foreign) return of;
-  const auto names = call.context.accounts.shared_with(job.id);
-  return std::ranges::count(names, call.caller().name) > 0 ? jobs::Whose::team : of;
+  const auto names = accounts.shared_with(job.id);
+  return std::ranges::count(names, caller.name) > 0 ? jobs::Whose::team : of;
+}
+
+jobs::Whose whose(const Call& call, const jobs::Job& job) {
+  return whose(call.context.accounts, call.caller(), job);
 }
 
 platform::JobView readable_job(Call& call, const std::string& id) {
@@ -91,13 +95,36 @@ platform::JobView readable_job(Call& call, const std::string& id) {
   return *view;
 }
 
+namespace {
+
+// Whether a stream would be given again to who has it.
+OpenStreams::Holds holds_of(const Call& call) {
+  return
+      [&accounts = call.context.accounts, &platform = call.context.platform, caller = call.caller(),
+       deed = call.route.deed, job = call.job ? std::optional(call.job_id()) : std::nullopt] {
+        const auto person = accounts.holder(caller.by, wall_now_ns());
+        if (!person || person->role != caller.role || person->teams != caller.teams) return false;
+        if (!job) return caller.may(deed, jobs::Whose::foreign);
+        const auto view = platform.find(*job);
+        return view && caller.may(deed, whose(accounts, caller, view->job));
+      };
+}
+
+}  // namespace
+
 serve::HttpResponse event_stream(
-    std::function<void(const std::shared_ptr<serve::HttpStream>&)> begin) {
+    Call& call, std::function<void(const std::shared_ptr<serve::HttpStream>&)> begin) {
   serve::HttpResponse response;
   response.type = "text/event-stream";
   response.headers.emplace_back("X-Accel-Buffering", "no");
   response.body = "retry: 2000\n\n";
-  response.streaming.begin = std::move(begin);
+  response.streaming.begin = [&streams = call.context.streams, holds = holds_of(call),
+                              place = std::make_shared<OpenStreams::Place>(
+                                  call.context.streams.take_place(call.caller().name)),
+                              begin = std::move(begin)](const auto& stream) {
+    streams.add(stream, std::move(*place), holds);
+    begin(stream);
+  };
   response.streaming.when_idle = "event: ping\ndata: {}\n\n";
   response.streaming.last_words =
       "event: dropped\ndata: {\"message\":\"too slow: what was not read is left out\"}\n\n";

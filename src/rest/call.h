@@ -19,6 +19,7 @@
 #include "platform/schedules.h"
 #include "rest/event_hub.h"
 #include "rest/follower.h"
+#include "rest/open_streams.h"
 #include "rest/route.h"
 #include "rest/server_metrics.h"
 #include "serve/rate_limit.h"
@@ -32,6 +33,7 @@ struct Caller {
   jobs::Role role = jobs::Role::viewer;
   std::vector<std::string> teams{};
   std::string session{};  ///< its secret; empty: a token
+  accounts::Credential by{};
   std::string csrf{};
   jobs::WallTime expires_ns = 0;  ///< of the session or token; 0: never
 
@@ -46,7 +48,8 @@ struct Context {
   accounts::Accounts& accounts;
   platform::Platform& platform;
   EventHub& events;
-  Follower& follower;  ///< for streams of logs and metrics
+  OpenStreams& streams;  ///< all of them, and what each was let in by
+  Follower& follower;    ///< for streams of logs and metrics
   ServerMetrics& metrics;
   code::CodeStore& code;  ///< folders that people have sent
   platform::Schedules& schedules;
@@ -103,14 +106,18 @@ struct Call {
 [[nodiscard]] jobs::Whose whose(const Caller& caller, const std::string& owner,
                                 const std::string& team);
 /// The same of a job: whom it is shared with counts as one of the team.
+[[nodiscard]] jobs::Whose whose(accounts::Accounts& accounts, const Caller& caller,
+                                const jobs::Job& job);
 [[nodiscard]] jobs::Whose whose(const Call& call, const jobs::Job& job);
 
 /// The job, when the caller may read it; else throws Refusal 404.
 [[nodiscard]] platform::JobView readable_job(Call& call, const std::string& id);
 
-/// Answers with a stream of server-sent events.
+/// Answers with a stream of server-sent events. It goes on as long as what let the caller in is
+/// good, they are who they were (role, teams), and may still do with the job, where it is about
+/// one, what the route is for. Throws Refusal 429 where the caller has too many.
 [[nodiscard]] serve::HttpResponse event_stream(
-    std::function<void(const std::shared_ptr<serve::HttpStream>&)> begin);
+    Call& call, std::function<void(const std::shared_ptr<serve::HttpStream>&)> begin);
 /// "event: NAME\ndata: …\n\n" of JSON in one line.
 [[nodiscard]] std::string server_sent_text(std::string_view event, std::string_view json,
                                            std::string_view id = {});

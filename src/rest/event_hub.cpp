@@ -63,25 +63,6 @@ void EventHub::publish(const platform::JobEvent& event) {
   });
 }
 
-void EventHub::end_session(const std::string& session) {
-  const std::scoped_lock lock(lock_);
-  std::erase_if(open_, [&](const Open& one) {
-    if (one.stream->gone()) return true;
-    if (one.listener.session != session || session.empty()) return false;
-    one.stream->end();
-    return true;
-  });
-}
-
-void EventHub::end_person(const std::string& name) {
-  const std::scoped_lock lock(lock_);
-  std::erase_if(open_, [&](const Open& one) {
-    if (one.listener.name != name) return false;
-    one.stream->end();
-    return true;
-  });
-}
-
 std::size_t EventHub::size() {
   const std::scoped_lock lock(lock_);
   std::erase_if(open_, [](const Open& one) { return one.stream->gone(); });

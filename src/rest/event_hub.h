@@ -16,23 +16,19 @@ namespace assay::rest {
 /// Sends what happens to jobs to everybody who listens. Thread-safe; never waits.
 class EventHub {
  public:
-  /// Who listens, as they were when they came: a stream ends after an hour, and the browser comes
-  /// back with what is true then.
+  /// Who listens, as they were when they came: OpenStreams ends the stream of who is another by now
+  /// or may no more, and the browser comes back with what is true then. After an hour it ends
+  /// anyway.
   struct Listener {
     std::string name{};
     jobs::Role role = jobs::Role::viewer;
     std::vector<std::string> teams{};
-    std::string session{};
   };
 
   /// `after`: the number of the last event that the listener has; 0: none.
   void add(const Listener& listener, const std::shared_ptr<serve::HttpStream>& stream,
            std::int64_t after);
   void publish(const platform::JobEvent& event);
-  /// The session is over, and so are its streams.
-  void end_session(const std::string& session);
-  /// The same for all sessions and tokens of a person.
-  void end_person(const std::string& name);
   [[nodiscard]] std::size_t size();
 
  private:

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "accounts/secret.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "database/database.h"
@@ -14,6 +15,20 @@ namespace {
 
 constexpr std::string_view kCookie = "assay_session=";
 
+constexpr std::string_view kProviderCookie = "assay_oidc=";
+
+// Two of one name: somebody has planted one.
+std::string only_cookie(const serve::HttpRequest& request, std::string_view begin) {
+  std::string found;
+  const std::string header = request.header("cookie");
+  for (std::string_view part : split(header, ';')) {
+    part = trim(part);
+    if (!part.starts_with(begin)) continue;
+    if (!found.empty()) return {};
+    found = std::string(part.substr(begin.size()));
+  }
+  return found;
+}
 // "[::1]:8480" is "::1", "LOCALHOST:80" is "localhost".
 std::string host_name(std::string host) {
   host = to_lower(host);
@@ -63,15 +78,17 @@ void check_origin(const serve::HttpRequest& request, bool tls) {
 }
 
 std::string session_cookie(const serve::HttpRequest& request) {
-  std::string found;
-  const std::string header = request.header("cookie");
-  for (std::string_view part : split(header, ';')) {
-    part = trim(part);
-    if (!part.starts_with(kCookie)) continue;
-    if (!found.empty()) return {};
-    found = std::string(part.substr(kCookie.size()));
-  }
-  return found;
+  return only_cookie(request, kCookie);
+}
+
+std::string provider_cookie(const serve::HttpRequest& request) {
+  return only_cookie(request, kProviderCookie);
+}
+
+// Lax: the browser comes back from another site.
+std::string set_provider(const std::string& value, int seconds, bool tls) {
+  return fmt::format("{}{}; HttpOnly; SameSite=Lax; Path=/api/v1/session; Max-Age={}{}",
+                     kProviderCookie, value, value.empty() ? 0 : seconds, tls ? "; Secure" : "");
 }
 
 std::string set_session(const std::string& secret, bool tls) {
@@ -98,6 +115,7 @@ std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& cont
                            "'assay login URL' signs in again");
     out.name = use->user;
     out.expires_ns = use->expires_ns;
+    out.by = {use->user, accounts::Credential::Kind::token, accounts::kept(trim(header.substr(7)))};
   } else {
     const std::string secret = session_cookie(request);
     const auto session = context.accounts.session(secret, now_ns);
@@ -105,6 +123,7 @@ std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& cont
     out.name = session->user;
     out.session = secret;
     out.csrf = session->csrf;
+    out.by = {session->user, accounts::Credential::Kind::session, accounts::kept(secret)};
     out.expires_ns = session->expires_ns;
   }
   const auto person = context.accounts.find(out.name);

@@ -29,6 +29,13 @@ void check_origin(const serve::HttpRequest& request, bool tls);
 [[nodiscard]] std::string set_session(const std::string& secret, bool tls);
 [[nodiscard]] std::string forget_session(bool tls);
 
+/// What a browser keeps of a sign-in by a provider, from its beginning to the session, in a cookie
+/// that no script can read: so nobody ends in their own account what another browser has begun.
+/// Empty as the session's cookie is.
+[[nodiscard]] std::string provider_cookie(const serve::HttpRequest& request);
+/// An empty value: it is forgotten.
+[[nodiscard]] std::string set_provider(const std::string& value, int seconds, bool tls);
+
 /// Who asks; nothing where they do not say. Throws Refusal 401 for a token that is not known.
 [[nodiscard]] std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& context,
                                               jobs::WallTime now_ns);

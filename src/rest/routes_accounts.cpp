@@ -62,8 +62,7 @@ serve::HttpResponse put_user(Call& call) {
     throw forbidden("change your own password with a token: sign in for that");
   accounts.put(person, call.now_ns);
   if (password) accounts.set_password(name, *password, call.caller().session);
-  const bool less = before && (person.disabled || person.role != before->role);
-  if (less) call.context.events.end_person(name);
+  call.context.streams.ask_now();
   return json_answer(user_json(accounts.find(name).value_or(person)), before ? 200 : 201);
 }
 
@@ -77,7 +76,7 @@ serve::HttpResponse delete_user(Call& call) {
     if (error.kind() != ErrorKind::usage) throw;
     throw serve::Refusal(409, "does_not_fit", error.message(), error.advice());
   }
-  call.context.events.end_person(name);
+  call.context.streams.ask_now();
   return json_answer(Json::object());
 }
 
@@ -113,6 +112,7 @@ serve::HttpResponse make_token(Call& call) {
 serve::HttpResponse revoke_token(Call& call) {
   if (!call.context.accounts.revoke_token(call.caller().name, call.parameter(0)))
     throw not_found("token");
+  call.context.streams.ask_now();
   return json_answer(Json::object());
 }
 

@@ -190,6 +190,7 @@ serve::HttpResponse put_team(Call& call) {
         throw serve::Refusal(400, "bad_field", "a quota is a number of devices, 0 or more");
   // Members first: a name that there is not changes nothing.
   if (members) call.context.accounts.set_members(team.name, *members);
+  call.context.streams.ask_now();
   change_settings(call, [&](platform::Settings& settings) { put(settings.teams, team); });
   return teams(call);
 }
@@ -198,6 +199,7 @@ serve::HttpResponse delete_team(Call& call) {
   const std::string& name = call.parameter(0);
   change_settings(call, [&](platform::Settings& all) { drop(all.teams, name, "team"); });
   call.context.accounts.set_members(name, {});
+  call.context.streams.ask_now();
   return teams(call);
 }
 

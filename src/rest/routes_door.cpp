@@ -21,7 +21,7 @@ door::Door& door_of(Call& call) {
 }
 
 door::Visit visitor_of(const Call& call) {
-  return {.user = call.caller().name, .session = call.caller().session, .job = call.job_id()};
+  return {.by = call.caller().by, .job = call.job_id()};
 }
 
 serve::Refusal refusal_of(const door::Closed& closed) {
@@ -60,6 +60,10 @@ serve::HttpResponse look_at_endpoint(Call& call) {
 }
 
 serve::HttpResponse open_endpoint(Call& call) {
+  // A ticket into a job that has ended, or has not begun, would lead nowhere.
+  if (call.job->job.life.state != jobs::State::running)
+    if (const auto closed = door_of(call).look_at(call.job_id(), call.parameter(1)))
+      throw refusal_of(*closed);
   try {
     return json_answer({{"url", door_of(call).ticket(visitor_of(call), call.parameter(1),
                                                      call.request.header("host"))}});

@@ -184,7 +184,10 @@ serve::HttpResponse change(Call& call) {
   }
   if (priority) if_it_fits([&] { call.context.platform.change_priority(job.id, *priority); });
   if (!name.empty()) if_it_fits([&] { call.context.platform.rename(job.id, name); });
-  if (shared) call.context.accounts.share(job.id, *shared);
+  if (shared) {
+    call.context.accounts.share(job.id, *shared);
+    call.context.streams.ask_now();
+  }
   const auto view = call.context.platform.find(job.id);
   if (!view) throw not_found("job");
   return json_answer(job_json(call, *view));

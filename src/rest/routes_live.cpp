@@ -41,8 +41,8 @@ std::map<std::string, std::string> parameters_of_call(const Call& call) {
   return parameters;
 }
 
-// A stream ends after ten minutes: who comes back, as browsers do by themselves, is asked again who
-// they are.
+// A stream ends after ten minutes, so that what nobody reads any more does not stay: browsers come
+// back by themselves.
 std::int64_t end_of_stream() {
   return mono_now_ns() + std::int64_t{600} * 1'000'000'000;
 }
@@ -85,9 +85,8 @@ serve::HttpResponse log_stream(Call& call) {
     return text;
   };
   return event_stream(
-      [&follower = call.context.follower, next](const std::shared_ptr<serve::HttpStream>& stream) {
-        follower.add(stream, next);
-      });
+      call, [&follower = call.context.follower, next](
+                const std::shared_ptr<serve::HttpStream>& stream) { follower.add(stream, next); });
 }
 
 // A part; where it is not the last one, its last line and a header say how to get the next.
@@ -140,9 +139,8 @@ serve::HttpResponse metrics_stream(Call& call) {
     return text;
   };
   return event_stream(
-      [&follower = call.context.follower, next](const std::shared_ptr<serve::HttpStream>& stream) {
-        follower.add(stream, next);
-      });
+      call, [&follower = call.context.follower, next](
+                const std::shared_ptr<serve::HttpStream>& stream) { follower.add(stream, next); });
 }
 
 constexpr Parameter kOfAttempt{"attempt", "integer", "the last one by default"};

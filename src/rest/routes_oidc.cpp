@@ -9,16 +9,11 @@
 
 namespace assay::rest {
 
+using accounts::LinkBy;
+
 namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
-constexpr std::string_view kCookie = "assay_oidc=";
-
-// Lax: the browser comes back from another site.
-std::string keep_cookie(const std::string& value, int seconds, bool tls) {
-  return fmt::format("{}{}; HttpOnly; SameSite=Lax; Path=/api/v1/session/oidc; Max-Age={}{}",
-                     kCookie, value, seconds, tls ? "; Secure" : "");
-}
 
 serve::HttpResponse redirect_to(const std::string& location) {
   serve::HttpResponse response;
@@ -27,10 +22,12 @@ serve::HttpResponse redirect_to(const std::string& location) {
   return response;
 }
 
-// What the page of the sign-in says; nothing of what came from outside is in it.
-serve::HttpResponse back_to_page(const std::string& parameters, bool tls) {
+// What the page of the sign-in says; nothing of what came from outside is in it. `link`: with which
+// this browser, and no other, gets its session.
+serve::HttpResponse back_to_page(const std::string& parameters, bool tls,
+                                 const std::string& link = {}) {
   serve::HttpResponse response = redirect_to("/#/sign-in?" + parameters);
-  response.headers.emplace_back("Set-Cookie", keep_cookie("", 0, tls));
+  response.headers.emplace_back("Set-Cookie", set_provider(link, 120, tls));
   return response;
 }
 
@@ -51,7 +48,7 @@ serve::HttpResponse begin(Call& call) {
   try {
     const oidc::Begun begun = provider.begin(call.now_ns / kSecondNs);
     serve::HttpResponse response = redirect_to(begun.location);
-    response.headers.emplace_back("Set-Cookie", keep_cookie(begun.kept, 600, call.context.tls));
+    response.headers.emplace_back("Set-Cookie", set_provider(begun.kept, 600, call.context.tls));
     return response;
   } catch (const Error& error) {
     serve::log_error(std::string("sign-in by the provider: ") + error.what());
@@ -64,12 +61,43 @@ struct NotLetIn {
   const char* why;
 };
 
+// Where groups give roles, who is in none of them has lost what they had: sessions, links and
+// tokens end. The last administrator keeps the role, so that there is one, but is not let in by
+// this door.
+[[noreturn]] void shut_out(Call& call, const std::string& name) {
+  const bool lowered = call.context.accounts.shut_out(name);
+  call.context.streams.ask_now();
+  if (lowered) throw NotLetIn{"groups"};
+  serve::log_error("sign-in by the provider: '" + name +
+                   "' has no role by their groups any more, but is the last administrator");
+  throw NotLetIn{"last"};
+}
+
+// Makes the role what it is to be from now on. Earlier sessions end where that is less.
+void set_role(Call& call, accounts::Person person, jobs::Role role) {
+  accounts::Accounts& accounts = call.context.accounts;
+  if (role == person.role) return;
+  const bool less = role < person.role;
+  person.role = role;
+  try {
+    accounts.put(person, call.now_ns);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    shut_out(call, person.name);  // of the last administrator
+  }
+  if (less) accounts.sign_out_everywhere(person.name);
+  call.context.streams.ask_now();
+}
+
 // The account of an identity. Whose name an account has already is not that person for sure: a
 // provider's users may choose their names.
 std::string account_of(Call& call, const oidc::Identity& identity) {
   accounts::Accounts& accounts = call.context.accounts;
   const oidc::OidcSettings& settings = provider_of(call).settings();
   const auto by_group = settings.role_of(identity.groups);
+  const auto role = by_group ? by_group : settings.new_accounts;
+  // Without groups that give roles, a role is given here, by hand.
+  const bool groups_decide = !settings.roles.empty();
   std::string name;
   if (const auto known = accounts.known_as(identity.issuer, identity.subject)) {
     name = *known;
@@ -77,9 +105,10 @@ std::string account_of(Call& call, const oidc::Identity& identity) {
     name = identity.name;
     if (accounts.find(name)) {
       if (!settings.link_existing) throw NotLetIn{"taken"};
+      // Before it is theirs: whose it was keeps it as it is.
+      if (groups_decide && !role) throw NotLetIn{"groups"};
     } else {
-      const auto role = by_group ? by_group : settings.new_accounts;
-      if (!role) throw NotLetIn{"unknown"};
+      if (!role) throw NotLetIn{groups_decide ? "groups" : "unknown"};
       try {
         accounts.put({.name = name, .full_name = identity.full_name, .role = *role}, call.now_ns);
       } catch (const Error& error) {
@@ -89,21 +118,12 @@ std::string account_of(Call& call, const oidc::Identity& identity) {
     }
     accounts.set_identity(name, identity.issuer, identity.subject);
   }
-  auto person = accounts.find(name);
+  const auto person = accounts.find(name);
   if (!person || person->disabled) throw NotLetIn{"disabled"};
-  if (by_group && *by_group != person->role) {
-    person->role = *by_group;
-    accounts.put(*person, call.now_ns);
-  }
+  if (!groups_decide) return name;
+  if (!role) shut_out(call, name);
+  set_role(call, *person, *role);
   return name;
-}
-
-std::string kept_cookie(const serve::HttpRequest& request) {
-  const std::string header = request.header("cookie");
-  for (std::string_view part : split(header, ';'))
-    if (part = trim(part); part.starts_with(kCookie))
-      return std::string(part.substr(kCookie.size()));
-  return {};
 }
 
 serve::HttpResponse finish(Call& call) {
@@ -113,13 +133,15 @@ serve::HttpResponse finish(Call& call) {
   call.noted = "somebody of " + provider.settings().issuer;
   if (!call.asked("error").empty()) return back_to_page("failed=denied", tls);
   try {
-    const oidc::Identity identity = provider.finish(kept_cookie(call.request), call.asked("state"),
-                                                    call.asked("code"), call.now_ns / kSecondNs);
+    const oidc::Identity identity =
+        provider.finish(provider_cookie(call.request), call.asked("state"), call.asked("code"),
+                        call.now_ns / kSecondNs);
     const std::string name = account_of(call, identity);
     call.noted = name;
-    // The page signs in with a link: the session's cookie is then set by a request of this site.
-    return back_to_page("by=provider&link=" + call.context.accounts.make_link(name, call.now_ns),
-                        tls);
+    // The page signs in with what the cookie has: then the session that the browser has is known
+    // and ends, and who is signed in as another can be asked.
+    return back_to_page("by=provider", tls,
+                        call.context.accounts.make_link(name, call.now_ns, LinkBy::cookie));
   } catch (const NotLetIn& refused) {
     return back_to_page(std::string("failed=") + refused.why, tls);
   } catch (const Error& error) {

@@ -115,10 +115,9 @@ serve::HttpResponse events(Call& call) {
   std::string last = call.request.header("last-event-id");
   if (last.empty()) last = call.asked("after");
   const auto after = parse_number<std::int64_t>(last).value_or(0);
-  return event_stream(
-      [hub = &call.context.events, after,
-       listener = EventHub::Listener{caller.name, caller.role, caller.teams, caller.session}](
-          const auto& stream) { hub->add(listener, stream, after); });
+  return event_stream(call, [hub = &call.context.events, after,
+                             listener = EventHub::Listener{caller.name, caller.role, caller.teams}](
+                                const auto& stream) { hub->add(listener, stream, after); });
 }
 
 // On this machine anyone may read it, elsewhere somebody with a token.

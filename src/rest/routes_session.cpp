@@ -7,6 +7,8 @@
 
 namespace assay::rest {
 
+using accounts::LinkBy;
+
 namespace {
 
 Json session_json(Call& call, const std::string& user, const std::string& csrf,
@@ -23,14 +25,42 @@ Json session_json(Call& call, const std::string& user, const std::string& csrf,
           {"expires", time_json(expires_ns)}};
 }
 
+// A link in the body is one that somebody was given. What a sign-in by a provider has ended with is
+// in the browser's cookie alone: {"by": "provider"}.
+struct Link {
+  std::string secret{};  ///< empty: there is none
+  LinkBy by = LinkBy::address;
+};
+
+Link link_of(const Call& call) {
+  const std::string way = serve::text_field(call.body, "by", 20);
+  if (way.empty()) return {serve::text_field(call.body, "link", 200), LinkBy::address};
+  if (way != "provider") throw serve::Refusal(400, "bad_field", "'by' must be 'provider'");
+  const std::string kept = provider_cookie(call.request);
+  if (kept.empty())
+    throw serve::Refusal(400, "not_begun", "this browser has not signed in at the provider",
+                         "begin again");
+  return {kept, LinkBy::cookie};
+}
+
+serve::HttpResponse preview(Call& call) {
+  const Link link = link_of(call);
+  limit_sign_in(call, "");
+  const auto name = call.context.accounts.link_owner(link.secret, call.now_ns, link.by);
+  if (!name)
+    throw serve::Refusal(404, "wrong_link", "the link is not valid any more",
+                         "'assay serve link' prints a new one");
+  return json_answer({{"user", *name}});
+}
+
 serve::HttpResponse sign_in(Call& call) {
   accounts::Accounts& accounts = call.context.accounts;
-  const std::string link = serve::text_field(call.body, "link", 200);
+  const auto [link, by] = link_of(call);
   std::optional<accounts::NewSession> made;
   if (!link.empty()) {
     call.noted = "a link";
     limit_sign_in(call, "");
-    made = accounts.sign_in_by_link(link, call.now_ns);
+    made = accounts.sign_in_by_link(link, call.now_ns, by);
   } else {
     const std::string name = serve::text_field(call.body, "name", 200);
     const auto password = call.body.find("password");
@@ -49,10 +79,13 @@ serve::HttpResponse sign_in(Call& call) {
   // Whatever session the browser had ends.
   if (const std::string before = session_cookie(call.request); !before.empty())
     accounts.sign_out(before);
+  call.context.streams.ask_now();
   call.noted = made->session.user;
   serve::HttpResponse response = json_answer(
       session_json(call, made->session.user, made->session.csrf, made->session.expires_ns));
   response.headers.emplace_back("Set-Cookie", set_session(made->secret, call.context.tls));
+  if (by == LinkBy::cookie)
+    response.headers.emplace_back("Set-Cookie", set_provider("", 0, call.context.tls));
   return response;
 }
 
@@ -68,11 +101,10 @@ serve::HttpResponse sign_out(Call& call) {
   if (const std::string everywhere = call.asked("everywhere");
       everywhere == "1" || everywhere == "true") {
     call.context.accounts.sign_out_everywhere(call.caller().name);
-    call.context.events.end_person(call.caller().name);
   } else {
     call.context.accounts.sign_out(call.caller().session);
-    call.context.events.end_session(call.caller().session);
   }
+  call.context.streams.ask_now();
   serve::HttpResponse response = json_answer(Json::object());
   response.headers.emplace_back("Set-Cookie", forget_session(call.context.tls));
   return response;
@@ -88,6 +120,15 @@ std::vector<Route> session_routes() {
        .who = Who::anyone,
        .summary = "Sign in, by name and password or by a one-time link",
        .answer = "Session",
+       .request = "SignIn",
+       .body = Body::json,
+       .max_body = 4096},
+      {.method = "POST",
+       .path = "/api/v1/session/preview",
+       .handler = preview,
+       .who = Who::anyone,
+       .summary = "Whom a one-time link would sign in; it stays good",
+       .answer = "SignInPreview",
        .request = "SignIn",
        .body = Body::json,
        .max_body = 4096},

@@ -137,7 +137,8 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("Problem", "path:text message:text");
     object("Error", "error:#ErrorBody");
     object("ErrorBody", "code:text message:text advice?:text problems?:[#Problem]");
-    object("SignIn", "name?:text password?:text link?:text");
+    object("SignIn", "name?:text password?:text link?:text by?:text");
+    object("SignInPreview", "user:text");
     object("Session",
            "user:text full_name:text role:text teams:[text] language:text password_set:bool "
            "csrf:text expires:time~");

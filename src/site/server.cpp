@@ -116,6 +116,7 @@ struct PlatformSide {
                 .events = events,
                 .follower = follower,
                 .metrics = metrics,
+                .streams = streams,
                 .code = code,
                 .schedules = schedules,
                 .tls = !options.certificate.empty(),
@@ -163,6 +164,7 @@ struct PlatformSide {
   std::unique_ptr<oidc::Provider> provider;
   door::Door door;
   rest::Context context;
+  rest::OpenStreams streams;      // asks accounts and platform
   rest::Rest rest;
   std::vector<std::unique_ptr<Webhook>> webhooks;
   std::shared_ptr<void> listening;  // the first to go: it calls the others, and none afterwards

@@ -47,6 +47,8 @@ def token_for(asked):
                    "party": {"aud": [CLIENT, "another"], "azp": "another"}, "expired": {"exp": now - 3600},
                    "future": {"iat": now + 3600}, "nonce": {"nonce": "of another request"}, "subject": {"sub": ""},
                    }.get(wrong, {}))
+    if wrong == "nogroups":
+        del claims["groups"]
     if wrong == "none":
         return jwt.encode(claims, None, algorithm="none", headers={"kid": "r1"})
     if wrong == "hmac":  # the public key as a shared secret

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "accounts/accounts.h"
+#include "accounts/secret.h"
 #include "core/files.h"
 #include "error_of.h"
 #include "temporary_folder.h"
@@ -120,6 +121,54 @@ TEST_F(SessionsTest, ATokenOfAnotherIsNotRevoked) {
   const std::string token = accounts_.make_token("ann", "laptop", 0, kStart);
   EXPECT_FALSE(accounts_.revoke_token("root", "laptop"));
   EXPECT_TRUE(accounts_.token_use(token, kStart));
+}
+
+TEST_F(SessionsTest, WhatLetSomebodyInIsAskedForAgain) {
+  using Kind = Credential::Kind;
+  const std::string secret = signed_in().secret;
+  const std::string token = accounts_.make_token("ann", "laptop", kStart + kHour, kStart);
+  const Credential by_session{"ann", Kind::session, kept(secret)};
+  const Credential by_token{"ann", Kind::token, kept(token)};
+  ASSERT_TRUE(accounts_.holder(by_session, kStart + 1));
+  EXPECT_EQ(accounts_.holder(by_token, kStart + 1)->name, "ann");
+  EXPECT_FALSE(accounts_.holder({"root", Kind::token, kept(token)}, kStart + 1));
+  EXPECT_FALSE(accounts_.holder({"ann", Kind::session, kept(token)}, kStart + 1));
+  EXPECT_FALSE(accounts_.holder({}, kStart + 1));
+  EXPECT_FALSE(accounts_.holder(by_token, kStart + kHour)) << "it has expired";
+  accounts_.sign_out(secret);
+  EXPECT_FALSE(accounts_.holder(by_session, kStart + 1));
+  EXPECT_TRUE(accounts_.holder(by_token, kStart + 1));
+  EXPECT_TRUE(accounts_.revoke_token("ann", "laptop"));
+  EXPECT_FALSE(accounts_.holder(by_token, kStart + 1));
+}
+
+TEST_F(SessionsTest, WhoIsShutOutHasNothingLeft) {
+  accounts_.put({.name = "ann", .role = jobs::Role::admin}, kStart);
+  const std::string secret = signed_in().secret;
+  const std::string token = accounts_.make_token("ann", "laptop", 0, kStart);
+  const std::string link = accounts_.make_link("ann", kStart);
+  EXPECT_TRUE(accounts_.shut_out("ann"));
+  EXPECT_FALSE(accounts_.session(secret, kStart + 1));
+  EXPECT_FALSE(accounts_.token_use(token, kStart + 1));
+  EXPECT_FALSE(accounts_.sign_in_by_link(link, kStart + 1));
+  EXPECT_EQ(accounts_.find("ann")->role, jobs::Role::viewer);
+  const std::string last = accounts_.make_token("root", "laptop", 0, kStart);
+  EXPECT_FALSE(accounts_.shut_out("root"));
+  EXPECT_FALSE(accounts_.token_use(last, kStart + 1));
+  EXPECT_EQ(accounts_.find("root")->role, jobs::Role::admin) << "there would be none left";
+}
+
+TEST_F(SessionsTest, ALinkForACookieIsNoneForAnAddress) {
+  const std::string cookie = accounts_.make_link("ann", kStart, LinkBy::cookie);
+  const std::string address = accounts_.make_link("ann", kStart);
+  EXPECT_FALSE(accounts_.sign_in_by_link(cookie, kStart + 1));
+  EXPECT_FALSE(accounts_.sign_in_by_link("cookie:" + cookie, kStart + 1));
+  EXPECT_FALSE(accounts_.sign_in_by_link(address, kStart + 1, LinkBy::cookie));
+  EXPECT_FALSE(accounts_.link_owner(cookie, kStart + 1));
+  EXPECT_EQ(accounts_.link_owner(cookie, kStart + 1, LinkBy::cookie), "ann");
+  EXPECT_FALSE(accounts_.link_owner(cookie, kStart + kHour, LinkBy::cookie));
+  EXPECT_TRUE(accounts_.sign_in_by_link(cookie, kStart + 1, LinkBy::cookie));
+  EXPECT_TRUE(accounts_.sign_in_by_link(address, kStart + 1));
 }
 
 TEST_F(SessionsTest, NoSecretIsInTheFile) {

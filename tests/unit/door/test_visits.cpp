@@ -5,7 +5,7 @@
 namespace assay::door {
 namespace {
 
-const Visit kAnn{.user = "ann", .session = "s", .job = 7, .label = "web"};
+const Visit kAnn{.by = {.user = "ann"}, .job = 7, .label = "web"};
 
 TEST(Visits, ATicketIsGoodOnce) {
   Visits visits;

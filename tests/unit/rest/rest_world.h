@@ -61,6 +61,7 @@ class RestWorld : public ::testing::Test {
        .code = [this](const std::string& id) { return code_.folder_of(id); }},
       std::make_unique<IdleEngine>()};
   EventHub events_;
+  OpenStreams streams_;
   Follower follower_;
   ServerMetrics metrics_;
   platform::Schedules schedules_{folder_.path() / "schedules.json",
@@ -68,6 +69,7 @@ class RestWorld : public ::testing::Test {
   Context context_{.accounts = accounts_,
                    .platform = platform_,
                    .events = events_,
+                   .streams = streams_,
                    .follower = follower_,
                    .metrics = metrics_,
                    .code = code_,

@@ -69,17 +69,12 @@ TEST(EventHubTest, WhoMissedMoreThanIsKeptIsTold) {
   EXPECT_THAT(late->text, HasSubstr("event: missed"));
 }
 
-TEST(EventHubTest, SigningOutEndsTheStream) {
+TEST(EventHubTest, AStreamThatWasEndedIsForgotten) {
   EventHub hub;
   const auto mine = std::make_shared<Heard>();
-  const auto other = std::make_shared<Heard>();
-  hub.add({.name = "ann", .session = "s1"}, mine, 0);
-  hub.add({.name = "ann", .session = "s2"}, other, 0);
-  hub.end_session("s1");
-  EXPECT_TRUE(mine->ended);
-  EXPECT_FALSE(other->ended);
-  hub.end_person("ann");
-  EXPECT_TRUE(other->ended);
+  hub.add({.name = "ann"}, mine, 0);
+  EXPECT_EQ(hub.size(), 1U);
+  mine->end();
   EXPECT_EQ(hub.size(), 0U);
 }
 

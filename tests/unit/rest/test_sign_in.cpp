@@ -151,6 +151,26 @@ TEST_F(SignIn, ByALinkWorksOnce) {
   EXPECT_EQ(by_link().status, 401);
 }
 
+TEST_F(SignIn, ALinkSaysWhomItIsForAndStaysGood) {
+  const std::string link = accounts_.make_link("root", wall_now_ns());
+  const auto look = [&] {
+    return ask({.method = "POST", .path = "/api/v1/session/preview", .body = {{"link", link}}});
+  };
+  EXPECT_EQ(parse_json(look().body, "preview")["user"], "root");
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/session", .body = {{"link", link}}}).status,
+            200);
+  EXPECT_EQ(look().status, 404);
+  EXPECT_EQ(
+      ask({.method = "POST", .path = "/api/v1/session/preview", .body = Json::object()}).status,
+      404);
+  EXPECT_EQ(ask({.method = "POST",
+                 .path = "/api/v1/session/preview",
+                 .body = {{"link", link}},
+                 .headers = {{"origin", "https://elsewhere.example"}}})
+                .status,
+            403);
+}
+
 TEST_F(SignIn, AttemptsAreLimitedInTheSameWayWhetherThereIsSuchAUserOrNot) {
   const auto attempts = [&](const std::string& name) {
     int n = 0;

@@ -1,5 +1,7 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "core/time.h"
 #include "oidc_issuer.h"
 #include "rest_world.h"
 
@@ -8,7 +10,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::OidcIssuer;
-using ::testing::StartsWith;
 
 class SignInByProvider : public RestWorld {
  protected:
@@ -27,21 +28,42 @@ class SignInByProvider : public RestWorld {
     const auto begun = ask({.path = "/api/v1/session/oidc"});
     EXPECT_EQ(begun.status, 303);
     const std::string set = header(begun, "Set-Cookie");
-    for (const char* flag : {"HttpOnly", "SameSite=Lax", "Path=/api/v1/session/oidc"})
+    for (const char* flag : {"HttpOnly", "SameSite=Lax", "Path=/api/v1/session;"})
       EXPECT_THAT(set, HasSubstr(flag));
     const http::Query back = OidcIssuer::sign_in(header(begun, "Location"), who, more);
     Asked asked{.path = "/api/v1/session/oidc/callback?" + http::encode_query(back)};
     if (keep) asked.headers["cookie"] = set.substr(0, set.find(';'));
     const auto response = ask(asked);
     EXPECT_EQ(response.status, 303);
+    const std::string arrived = header(response, "Set-Cookie");
+    EXPECT_THAT(arrived, HasSubstr("HttpOnly"));
+    cookie_ = arrived.substr(0, arrived.find(';'));
     return header(response, "Location");
   }
-  // The session of the page that the browser arrives at.
+  // What the page does at which the browser arrives.
+  serve::HttpResponse go_on() {
+    return ask({.method = "POST",
+                .path = "/api/v1/session",
+                .body = {{"by", "provider"}},
+                .headers = {{"cookie", cookie_}}});
+  }
   Json session_of(const std::string& location) {
-    const std::string mark = "link=";
-    return json({.method = "POST",
-                 .path = "/api/v1/session",
-                 .body = {{"link", location.substr(location.find(mark) + mark.size())}}});
+    EXPECT_EQ(location, "/#/sign-in?by=provider");
+    return parse_json(go_on().body, "session");
+  }
+  // Signs in from an address of its own: attempts from one are limited.
+  std::string arrive_from(const std::string& address, const std::string& who,
+                          const std::string& more) {
+    address_ = address;
+    return arrive(who, more);
+  }
+  std::string session_cookie_after(const std::string& location) {
+    EXPECT_EQ(location, "/#/sign-in?by=provider");
+    const std::string set = header(go_on(), "Set-Cookie");
+    return set.substr(0, set.find(';'));
+  }
+  bool is_signed_in(const std::string& cookie) {
+    return ask({.path = "/api/v1/session", .headers = {{"cookie", cookie}}}).status == 200;
   }
   static oidc::OidcSettings with(oidc::OidcSettings settings, bool link) {
     settings.new_accounts = jobs::Role::viewer;
@@ -52,6 +74,7 @@ class SignInByProvider : public RestWorld {
 
   std::optional<OidcIssuer> issuer_;
   std::optional<oidc::Provider> provider_;
+  std::string cookie_;  ///< that the browser keeps after its way back
 };
 
 TEST_F(SignInByProvider, IsOfferedWhereThereIsOne) {
@@ -75,6 +98,67 @@ TEST_F(SignInByProvider, GivesTheRoleOfTheGroupsEachTime) {
   use(with(issuer_->settings(), false));
   EXPECT_EQ(session_of(arrive("zoe", "groups=ops"))["role"], "admin");
   EXPECT_EQ(session_of(arrive("zoe", "groups=ml"))["role"], "member");
+}
+
+TEST_F(SignInByProvider, WhoLosesAllGroupsIsShutOut) {
+  oidc::OidcSettings settings = with(issuer_->settings(), false);
+  settings.new_accounts.reset();
+  use(settings);
+  int address = 0;
+  for (const char* none : {"groups=", "groups=other", "wrong=nogroups"}) {
+    const std::string from = fmt::format("10.0.0.{}", ++address);
+    const std::string session = session_cookie_after(arrive_from(from, "zoe", "groups=ops"));
+    ASSERT_TRUE(is_signed_in(session));
+    ASSERT_EQ(accounts_.find("zoe")->role, jobs::Role::admin);
+    tokens_["zoe"] = accounts_.make_token("zoe", "laptop", 0, wall_now_ns());
+    EXPECT_EQ(arrive(std::string("zoe"), none), "/#/sign-in?failed=groups") << none;
+    EXPECT_EQ(go_on().status, 400) << "there is nothing to go on with";
+    EXPECT_EQ(accounts_.find("zoe")->role, jobs::Role::viewer) << none;
+    EXPECT_FALSE(is_signed_in(session)) << none;
+    EXPECT_EQ(ask({.path = "/api/v1/session", .as = "zoe"}).status, 401) << "a token is one, too";
+  }
+}
+
+TEST_F(SignInByProvider, WhoLosesAllGroupsHasTheRoleOfNewAccountsWhereThereIsOne) {
+  use(with(issuer_->settings(), false));
+  const std::string before = session_cookie_after(arrive("zoe", "groups=ops"));
+  ASSERT_TRUE(is_signed_in(before));
+  EXPECT_EQ(session_of(arrive_from("10.0.0.2", "zoe", "groups=other"))["role"], "viewer");
+  EXPECT_FALSE(is_signed_in(before)) << "what was more than that ends";
+}
+
+TEST_F(SignInByProvider, TheLastAdministratorKeepsTheRoleButDoesNotComeIn) {
+  accounts_.set_identity("root", issuer_->settings().issuer, "id-of-root");
+  use(with(issuer_->settings(), false));
+  const std::string before = session_cookie_after(arrive("root", "groups=ops"));
+  ASSERT_TRUE(is_signed_in(before));
+  EXPECT_EQ(arrive_from("10.0.0.2", "root", "groups=ml"), "/#/sign-in?failed=last");
+  EXPECT_FALSE(is_signed_in(before));
+  EXPECT_EQ(accounts_.find("root")->role, jobs::Role::admin);
+  oidc::OidcSettings settings = with(issuer_->settings(), false);
+  settings.new_accounts.reset();
+  use(settings);
+  EXPECT_EQ(arrive("root", "groups="), "/#/sign-in?failed=last");
+  EXPECT_EQ(accounts_.find("root")->role, jobs::Role::admin);
+}
+
+TEST_F(SignInByProvider, AnAccountMadeByHandIsNotLinkedToWhoHasNoRole) {
+  oidc::OidcSettings settings = with(issuer_->settings(), true);
+  settings.new_accounts.reset();
+  use(settings);
+  EXPECT_EQ(arrive("ann", "groups=other"), "/#/sign-in?failed=groups");
+  EXPECT_FALSE(accounts_.known_as(issuer_->settings().issuer, "id-of-ann"));
+  EXPECT_EQ(accounts_.find("ann")->role, jobs::Role::member) << "it was not theirs";
+  EXPECT_EQ(ask({.path = "/api/v1/session", .as = "ann"}).status, 200);
+  // Once it is theirs, their groups decide.
+  EXPECT_EQ(session_of(arrive("ann", "groups=ml"))["role"], "member");
+  EXPECT_EQ(arrive_from("10.0.0.2", "ann", "groups=other"), "/#/sign-in?failed=groups");
+  EXPECT_EQ(accounts_.find("ann")->role, jobs::Role::viewer);
+}
+
+TEST_F(SignInByProvider, WithoutRolesByGroupsARoleIsGivenByHand) {
+  accounts_.set_identity("root", issuer_->settings().issuer, "id-of-root");
+  EXPECT_EQ(session_of(arrive("root", "groups=other"))["role"], "admin");
 }
 
 TEST_F(SignInByProvider, DoesNotTakeOverAnAccountByItsName) {
@@ -110,12 +194,39 @@ TEST_F(SignInByProvider, SaysWhatWentWrongInWordsOfItsOwn) {
   EXPECT_EQ(arrive("a+name%3Cwith%3Emarks"), "/#/sign-in?failed=name");
 }
 
-TEST_F(SignInByProvider, ALinkOfItWorksOnce) {
+TEST_F(SignInByProvider, EndsInTheBrowserThatBeganItAndInNoOther) {
   accounts_.set_identity("ann", issuer_->settings().issuer, "id-of-ann");
-  const std::string location = arrive("ann");
-  EXPECT_THAT(location, StartsWith("/#/sign-in?by=provider&link="));
-  EXPECT_EQ(session_of(location)["user"], "ann");
-  EXPECT_EQ(session_of(location)["error"]["code"], "wrong_password");
+  EXPECT_EQ(arrive("ann"), "/#/sign-in?by=provider") << "nothing in it is worth anything";
+  const std::string mine = cookie_;
+  cookie_ = "";
+  EXPECT_EQ(go_on().status, 400) << "a browser that has no cookie";
+  const std::string secret = mine.substr(mine.find('=') + 1);
+  const Json as_link{{"link", secret}};
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/session", .body = as_link}).status, 401)
+      << "nobody signs others in as themselves with it";
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/session/preview", .body = as_link}).status,
+            404);
+  cookie_ = mine + "; assay_oidc=planted";
+  EXPECT_EQ(go_on().status, 400);
+  cookie_ = mine;
+  EXPECT_EQ(parse_json(go_on().body, "session")["user"], "ann");
+  EXPECT_EQ(go_on().status, 401) << "it works once";
+}
+
+TEST_F(SignInByProvider, ALinkThatSomebodyWasGivenIsNoEndOfIt) {
+  cookie_ = "assay_oidc=" + accounts_.make_link("root", wall_now_ns());
+  EXPECT_EQ(go_on().status, 401);
+}
+
+TEST_F(SignInByProvider, SaysWhomItWillSignIn) {
+  accounts_.set_identity("ann", issuer_->settings().issuer, "id-of-ann");
+  (void)arrive("ann");
+  const Json said = json({.method = "POST",
+                          .path = "/api/v1/session/preview",
+                          .body = {{"by", "provider"}},
+                          .headers = {{"cookie", cookie_}}});
+  EXPECT_EQ(said["user"], "ann");
+  EXPECT_EQ(parse_json(go_on().body, "session")["user"], "ann") << "it is still good";
 }
 
 }  // namespace
