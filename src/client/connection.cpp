@@ -23,8 +23,8 @@ http::ClientOptions options_of(const Server& server) {
   return options;
 }
 
-ErrorKind kind_of(int status) {
-  if (status == 401 || status == 403 || status == 429 || status == 507)
+ErrorKind kind_of(int status, const std::string& code) {
+  if (status == 401 || status == 403 || status == 429 || status == 507 || code == "no_room")
     return ErrorKind::environment;
   return status >= 500 ? ErrorKind::launch : ErrorKind::usage;
 }
@@ -148,8 +148,8 @@ void Connection::refuse(const http::Response& response) const {
         "\n  " + (problems[i].path.empty() ? "" : problems[i].path + ": ") + problems[i].message;
   if (problems.size() > kProblemsShown)
     message += fmt::format("\n  and {} more", problems.size() - kProblemsShown);
-  throw Refused(kind_of(response.status), message, server_.url, advice, response.status,
-                text("code"), std::move(problems));
+  throw Refused(kind_of(response.status, text("code")), message, server_.url, advice,
+                response.status, text("code"), std::move(problems));
 }
 
 }  // namespace assay::client

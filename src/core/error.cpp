@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/disk_full.h"
+
 namespace assay {
 
 namespace {
@@ -62,7 +64,7 @@ std::string advice_for(int errno_value) {
   switch (errno_value) {
     case ENOSPC:
     case EDQUOT:
-      return "the disk is full: free some space, or choose another folder with --out";
+      return "the disk is full: free some space, or use a folder on another disk";
     case EROFS:
     case EACCES:
     case EPERM:
@@ -79,6 +81,11 @@ std::string advice_for(int errno_value) {
 }
 
 }  // namespace
+
+bool is_disk_full(const std::exception& error) {
+  const auto* const known = dynamic_cast<const Error*>(&error);
+  return known != nullptr && known->advice() == advice_for(ENOSPC);
+}
 
 Error system_error(ErrorKind kind, std::string what, std::string where, int errno_value) {
   return {kind, std::move(what) + ": " + std::strerror(errno_value), std::move(where),

@@ -1,6 +1,7 @@
 #include "database/database.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <thread>
 
 #include <fmt/format.h>
@@ -24,19 +25,38 @@ Cause cause_of(int code) {
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
       return Cause::not_writable;
+    case SQLITE_FULL:
+      return Cause::disk_full;
     default:
       return Cause::other;
   }
 }
 
 [[noreturn]] void fail(sqlite3* database, std::string_view what) {
-  const int code = sqlite3_errcode(database);
+  int code = sqlite3_errcode(database);
+  // Where there is no room for the shared memory of the log, SQLite calls it a failure of the disk.
+  if (database != nullptr && code == SQLITE_IOERR) {
+    const int error = sqlite3_system_errno(database);
+    if (error == ENOSPC || error == EDQUOT) code = SQLITE_FULL;
+  }
   const char* file = database == nullptr ? nullptr : sqlite3_db_filename(database, "main");
   throw DatabaseError(
       cause_of(code),
       std::string(what) + ": " + (database == nullptr ? "out of memory" : sqlite3_errmsg(database)),
       file == nullptr ? std::string() : std::string(file),
       code == SQLITE_FULL ? "the disk is full: make room" : std::string());
+}
+
+// What is written to a file that was removed or replaced is gone with the process: whoever was
+// answered that it is kept would have been told a lie.
+void require_in_place(sqlite3* database) {
+  int moved = 0;
+  if (sqlite3_file_control(database, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK ||
+      moved == 0)
+    return;
+  throw DatabaseError(Cause::not_writable, "the file was removed or replaced while it was open",
+                      sqlite3_db_filename(database, "main"),
+                      "stop the server, and put back a good copy");
 }
 
 }  // namespace
@@ -83,6 +103,11 @@ Statement& Statement::bind_null(int index) {
 }
 
 bool Statement::step() {
+  // Of a transaction its beginning is looked at.
+  sqlite3* const database = sqlite3_db_handle(statement_.get());
+  if (sqlite3_stmt_readonly(statement_.get()) == 0 && sqlite3_get_autocommit(database) != 0 &&
+      sqlite3_stmt_busy(statement_.get()) == 0)
+    require_in_place(database);
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code != SQLITE_DONE) fail(sqlite3_db_handle(statement_.get()), "the database failed");
@@ -207,7 +232,7 @@ void Database::reset() {
 }
 
 Transaction::Transaction(Database& database) : database_(database) {
-  database_.execute("BEGIN IMMEDIATE");
+  database_.prepare("BEGIN IMMEDIATE").run();
 }
 
 Transaction::~Transaction() {

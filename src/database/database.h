@@ -19,7 +19,8 @@ namespace assay::database {
 enum class Cause {
   damaged,       ///< not a database, or its pages contradict each other
   locked,        ///< another process held it for longer than Options::wait
-  not_writable,  ///< the file or its folder cannot be opened or written
+  not_writable,  ///< the file or its folder cannot be opened or written, or it was removed
+  disk_full,
   other,
 };
 
@@ -80,7 +81,8 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-/// A SQLite file, with foreign keys. Not thread-safe; several processes may have it open.
+/// A SQLite file, with foreign keys. Not thread-safe; several processes may have it open. Nothing
+/// is written to one that was removed or replaced since it was opened: DatabaseError, not_writable.
 class Database {
  public:
   explicit Database(const std::filesystem::path& path, const Options& options = {});

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "accounts/secret.h"
+#include "core/disk_full.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "database/database.h"
@@ -14,7 +15,6 @@ namespace assay::rest {
 namespace {
 
 constexpr std::string_view kCookie = "assay_session=";
-
 constexpr std::string_view kProviderCookie = "assay_oidc=";
 
 // Two of one name: somebody has planted one.
@@ -29,6 +29,7 @@ std::string only_cookie(const serve::HttpRequest& request, std::string_view begi
   }
   return found;
 }
+
 // "[::1]:8480" is "::1", "LOCALHOST:80" is "localhost".
 std::string host_name(std::string host) {
   host = to_lower(host);
@@ -114,16 +115,16 @@ std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& cont
       throw serve::Refusal(401, "wrong_token", "the token is not known, expired or revoked",
                            "'assay login URL' signs in again");
     out.name = use->user;
-    out.expires_ns = use->expires_ns;
     out.by = {use->user, accounts::Credential::Kind::token, accounts::kept(trim(header.substr(7)))};
+    out.expires_ns = use->expires_ns;
   } else {
     const std::string secret = session_cookie(request);
     const auto session = context.accounts.session(secret, now_ns);
     if (!session) return std::nullopt;
     out.name = session->user;
     out.session = secret;
-    out.csrf = session->csrf;
     out.by = {session->user, accounts::Credential::Kind::session, accounts::kept(secret)};
+    out.csrf = session->csrf;
     out.expires_ns = session->expires_ns;
   }
   const auto person = context.accounts.find(out.name);
@@ -150,11 +151,17 @@ void limit_sign_in(Call& call, const std::string& name) {
 serve::HttpResponse failure(const std::exception& error) {
   using database::Cause;
   const auto* const failed = dynamic_cast<const database::DatabaseError*>(&error);
-  if (failed == nullptr ||
-      (failed->cause() != Cause::locked && failed->cause() != Cause::not_writable))
+  const Cause cause = failed == nullptr ? Cause::other : failed->cause();
+  if (cause == Cause::disk_full || is_disk_full(error)) {
+    serve::Refusal refusal(503, "no_room", "the server has no room: its disk is full",
+                           "try again when its operator has made room");
+    refusal.retry_after_s = 60;
+    return serve::response_of(refusal);
+  }
+  if (cause != Cause::locked && cause != Cause::not_writable)
     return serve::response_of(serve::Refusal(500, "internal", "the server failed",
                                              "its operator finds the cause in its log"));
-  const bool locked = failed->cause() == Cause::locked;
+  const bool locked = cause == Cause::locked;
   serve::Refusal refusal(503, locked ? "busy" : "unavailable",
                          locked ? "another program holds the server's records"
                                 : "the server's records cannot be written",

@@ -11,6 +11,7 @@
 #include "core/run_layout.h"
 #include "core/sha256.h"
 #include "core/time.h"
+#include "database/database.h"
 #include "report/read_result.h"
 #include "tester/api.h"
 #include "tester/data_folder.h"
@@ -86,7 +87,9 @@ Records open_records(const fs::path& data) {
   try {
     return Records(file);
   } catch (const Error& error) {
-    if (!error.advice().empty()) throw;
+    // A new one is of no use where the disk is full, or another program holds this one.
+    const auto* const failed = dynamic_cast<const database::DatabaseError*>(&error);
+    if (!error.advice().empty() || (failed && failed->cause() != database::Cause::damaged)) throw;
     throw Error(error.kind(), error.message(), file.string(), kRebuildAdvice);
   }
 }

@@ -62,6 +62,17 @@ TEST(Client, ADeedIsNotSentTwice) {
   EXPECT_EQ(server.requests()[0].path, "/api/v1/jobs/17/kill");
 }
 
+TEST(Client, AServerWithoutRoomIsNotOneThatCannotBeReached) {
+  std::string code = "no_room";
+  SmallServer server(
+      [&](const serve::HttpRequest&) { return SmallServer::error(503, code, "the disk is full"); });
+  const Client client(server.as("t"));
+  const auto kind = [&] { return thrown_by([&] { (void)client.ask_of(17, "kill"); }).kind(); };
+  EXPECT_EQ(kind(), ErrorKind::environment);
+  code = "busy";
+  EXPECT_EQ(kind(), ErrorKind::launch);
+}
+
 TEST(Client, SaysHowToSignIn) {
   SmallServer server([](const serve::HttpRequest&) {
     return SmallServer::error(401, "not_signed_in", "no such token");

@@ -52,6 +52,37 @@ TEST_F(DatabaseTest, AFileThatIsNoDatabaseIsDamagedAndCanBeEmptied) {
   EXPECT_EQ(content(again), "kept");
 }
 
+// It would be gone with the process.
+TEST_F(DatabaseTest, NothingIsWrittenToAFileThatWasRemovedOrReplaced) {
+  for (const auto journal : {Options::Journal::rollback, Options::Journal::write_ahead}) {
+    Options options = rollback();
+    options.journal = journal;
+    Database database(file(), options);
+    fill(database);
+    const auto write = [&] { database.prepare("INSERT INTO t VALUES ('lost')").run(); };
+    const auto begin = [&] { const Transaction transaction(database); };
+    write();
+    std::filesystem::remove(file());
+    EXPECT_EQ(cause_of(write), Cause::not_writable);
+    EXPECT_EQ(cause_of(begin), Cause::not_writable);
+    folder_.write("a.db", "");
+    EXPECT_EQ(cause_of(write), Cause::not_writable) << "another file";
+    EXPECT_EQ(content(database), "kept") << "what is there can be read";
+    std::filesystem::remove(file());
+  }
+}
+
+TEST_F(DatabaseTest, AFullDiskIsCalledSo) {
+  Database database(file(), rollback());
+  fill(database);
+  database.execute("PRAGMA max_page_count = 3");
+  EXPECT_EQ(cause_of([&] {
+              for (int i = 0; i < 100; ++i)
+                database.prepare("INSERT INTO t VALUES (?1)").bind(1, std::string(4000, 'x')).run();
+            }),
+            Cause::disk_full);
+}
+
 TEST_F(DatabaseTest, ACutFileIsDamagedAndCanBeEmptied) {
   {
     Database database(file(), rollback());

@@ -32,6 +32,16 @@ TEST(Failure, ADatabaseThatCannotBeUsedNowIsNoFaultOfTheServer) {
   EXPECT_EQ(locked.status, 503);
   EXPECT_THAT(locked.headers, ::testing::Contains(::testing::Pair("Retry-After", "5")));
   EXPECT_EQ(failure(database::DatabaseError(Cause::not_writable, "gone", "jobs.db")).status, 503);
+  const auto full = failure(database::DatabaseError(Cause::disk_full, "full", "jobs.db"));
+  EXPECT_EQ(full.status, 503);
+  EXPECT_THAT(full.headers, ::testing::Contains(::testing::Pair("Retry-After", "60")));
+  EXPECT_THAT(full.body, HasSubstr("\"no_room\""));
+  EXPECT_EQ(
+      failure(system_error(ErrorKind::environment, "cannot write", "cluster.json", ENOSPC)).status,
+      503);
+  EXPECT_EQ(
+      failure(system_error(ErrorKind::environment, "cannot write", "cluster.json", EIO)).status,
+      500);
   EXPECT_EQ(failure(database::DatabaseError(Cause::damaged, "odd", "jobs.db")).status, 500);
   EXPECT_EQ(failure(std::runtime_error("odd")).status, 500);
 }

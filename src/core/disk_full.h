@@ -1,0 +1,11 @@
+#pragma once
+
+#include <exception>
+
+namespace assay {
+
+/// Whether it is a system_error() that says that a disk or a quota is full: who asked for something
+/// is told to come back later, not that the program has failed.
+[[nodiscard]] bool is_disk_full(const std::exception& error);
+
+}  // namespace assay
