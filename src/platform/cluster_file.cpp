@@ -6,8 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "accounts/accounts.h"
 #include "core/files.h"
 #include "core/json_fields.h"
+#include "core/json_unknown_fields.h"
+#include "core/regular_file.h"
 #include "core/text.h"
 
 namespace assay::platform {
@@ -34,6 +37,12 @@ struct StoredCluster {
   }
 };
 
+// Paths of json_fields begin with the separator where nothing is above them.
+std::string trim_left(const std::string& text, const char* characters) {
+  const std::size_t from = text.find_first_not_of(characters);
+  return from == std::string::npos ? std::string() : text.substr(from);
+}
+
 [[noreturn]] void wrong_setting(const std::string& where, const std::string& what) {
   throw Error(ErrorKind::usage, what, where);
 }
@@ -43,6 +52,7 @@ void check_names(const std::vector<T>& list, const char* kind) {
   std::set<std::string> seen;
   for (const T& item : list) {
     if (item.name.empty()) wrong_setting(kind, "it has no name");
+    accounts::check_name(item.name, kind);
     if (!seen.insert(item.name).second)
       wrong_setting(kind, "'" + printable(item.name) + "' is there twice");
   }
@@ -83,20 +93,29 @@ Settings checked(Settings settings) {
 
 ClusterState read_cluster_file(const std::filesystem::path& file) {
   ClusterState state;
-  if (std::filesystem::exists(file)) {
-    try {
-      StoredCluster stored = fields_from_json<StoredCluster>(
-          parse_json(read_file(file), file.string()), file.string());
+  std::error_code ec;
+  const bool there =
+      std::filesystem::symlink_status(file, ec).type() != std::filesystem::file_type::not_found;
+  try {
+    if (there) {
+      const Json json = parse_json(read_plain_file(file), file.string());
+      refuse_unknown_fields<StoredCluster>(json);
+      StoredCluster stored = fields_from_json<StoredCluster>(json, {});
       state.settings = {std::move(stored.queues), std::move(stored.teams),
                         std::move(stored.reservations), stored.idle, stored.retention};
       state.drains = std::move(stored.drains);
-    } catch (const Error& error) {
-      throw Error(ErrorKind::environment,
-                  "the settings of the cluster cannot be read: " + error.message(), error.where(),
-                  "correct the file, or restore it from a copy");
     }
+    state.settings = checked(std::move(state.settings));
+  } catch (const Error& error) {
+    const std::string where = trim_left(error.where(), ": ");
+    const bool of_file = where.starts_with(file.string());
+    const std::string what =
+        where.empty() || of_file ? error.message() : where + ": " + error.message();
+    throw Error(
+        ErrorKind::environment, "the settings of the cluster cannot be read: " + what,
+        of_file ? where : file.string(),
+        error.advice().empty() ? "correct the file, or restore it from a copy" : error.advice());
   }
-  state.settings = checked(std::move(state.settings));
   return state;
 }
 

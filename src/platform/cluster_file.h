@@ -29,12 +29,13 @@ struct ClusterState {
 inline constexpr const char* kDefaultQueue = "default";
 
 /// Settings with the default queue. Throws Error of kind usage for what contradicts itself: names
-/// that are empty or there twice, weights and quotas below 0, reservations that end before they
-/// begin.
+/// that are none (accounts::check_name) or there twice, weights and quotas below 0, reservations
+/// that end before they begin.
 [[nodiscard]] Settings checked(Settings settings);
 
-/// Of a new folder, the defaults. Throws Error of kind environment for a file that cannot be read:
-/// an administrator's limits are never dropped in silence.
+/// Of a new folder, the defaults. Throws Error of kind environment that names the file, for one
+/// that cannot be read, is not a regular file (or a link to one), says what contradicts itself or
+/// has a key that there is not: an administrator's limits are never dropped in silence.
 [[nodiscard]] ClusterState read_cluster_file(const std::filesystem::path& file);
 void write_cluster_file(const std::filesystem::path& file, const ClusterState& state);
 

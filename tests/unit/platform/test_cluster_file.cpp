@@ -1,4 +1,9 @@
+#include <array>
+#include <filesystem>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "error_of.h"
 #include "platform/cluster_file.h"
@@ -7,7 +12,9 @@
 namespace assay::platform {
 namespace {
 
+using ::testing::AllOf;
 using testing::error_of;
+using ::testing::HasSubstr;
 using testing::TemporaryFolder;
 
 TEST(ClusterFile, OfANewFolderHasTheDefaultQueue) {
@@ -55,6 +62,62 @@ TEST(ClusterFile, ThatIsDamagedIsRefused) {
               std::string::npos)
         << text;
   }
+}
+
+// What a mistyped key was to say would not hold.
+TEST(ClusterFile, AKeyThatThereIsNotIsNamedWithItsPlaceAndTheNearestOne) {
+  const TemporaryFolder folder;
+  const auto problem = [&](const std::string& key, const std::string& value) {
+    Json json = {{"queues", Json::array()},
+                 {"teams", Json::array()},
+                 {"reservations", Json::array()},
+                 {"drains", Json::object()}};
+    json[key] = parse_json(value, "test");
+    const auto file = folder.write("cluster.json", json.dump());
+    return error_of([&] { return read_cluster_file(file); });
+  };
+  const std::string file = (folder.path() / "cluster.json").string();
+  for (const auto& [key, value, path, meant] : std::vector<std::array<std::string, 4>>{
+           {"queus", "[]", "queus", "queues"},
+           {"queues", R"([{"name": "b"}, {"name": "a", "clsed": true}])", "queues[1].clsed",
+            "closed"},
+           {"retention", R"({"log_days": 90})", "retention.log_days", "logs_days"},
+           {"idle", R"({"warn": 5})", "idle.warn", "warn_s"},
+           {"drains", R"({"node1": {"whoo": "a"}})", "drains.node1.whoo", "who"}})
+    EXPECT_THAT(problem(key, value),
+                AllOf(HasSubstr(file), HasSubstr(path), HasSubstr("did you mean '" + meant)));
+  EXPECT_EQ(problem("retention", R"({"logs_days": 90})"), "no error");
+}
+
+TEST(ClusterFile, NamesAreCheckedAsOverRestAndErrorsNameTheFile) {
+  const TemporaryFolder folder;
+  for (const char* queues : {R"([{"name": "../a"}])", R"([{"name": "a"}, {"name": "a"}])"}) {
+    const auto file =
+        folder.write("cluster.json",
+                     std::string(R"({"teams": [], "reservations": [], "drains": {}, "queues": )") +
+                         queues + "}");
+    try {
+      (void)read_cluster_file(file);
+      ADD_FAILURE() << queues;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::environment);
+      EXPECT_EQ(error.where(), file.string());
+    }
+  }
+}
+
+TEST(ClusterFile, WhatIsNoFileIsNotWaitedForAndNotTakenForNone) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "cluster.json";
+  const auto problem = [&] { return error_of([&] { return read_cluster_file(file); }); };
+  std::filesystem::create_symlink("nowhere", file);
+  EXPECT_THAT(problem(), HasSubstr("cannot be read"));
+  std::filesystem::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_THAT(problem(), HasSubstr("not a regular file"));
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  EXPECT_THAT(problem(), HasSubstr("not a regular file"));
 }
 
 TEST(ClusterFile, SettingsThatContradictThemselvesAreRefused) {
