@@ -7,11 +7,12 @@ void add_jobs(Snapshot& snapshot, JobStore& store, Nanoseconds default_time, Nan
   for (const Job& job : store.unfinished()) {
     const Life& life = job.life;
     Request request = request_of(job, default_time);
-    if (life.state == State::queued) {
+    if (life.state == State::queued || life.state == State::unapproved) {
       // A job that there is not can never finish.
       for (const JobId id : job.submission.after)
         request.after.push_back({id, store.state_of(id).value_or(State::error)});
-      snapshot.queued.push_back(std::move(request));
+      (life.state == State::queued ? snapshot.queued : snapshot.unapproved)
+          .push_back(std::move(request));
     } else if (holds_nodes(life.state)) {
       // Until it starts, its time has not begun; it cannot begin later than now.
       const WallTime since_ns = life.state == State::scheduling ? now_ns : life.started_ns;

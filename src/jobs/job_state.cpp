@@ -294,10 +294,14 @@ class Transition {
     switch (life_.state) {
       case State::scheduling:
         take("found running after a restart of the server");
-        return run_from_now();
+        run_from_now();
+        // It began earlier, and was found now: what happened meanwhile is before it.
+        change_.at_ns = now_ns_;
+        return;
       case State::pausing:
       case State::killing:
         take("found running after a restart of the server, and is still to stop");
+        change_.at_ns = now_ns_;
         return send_stop(grace_left());
       default:
         return ignore("runs");

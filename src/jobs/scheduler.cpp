@@ -33,6 +33,7 @@ class SchedulingPass {
 
   Decision run() {
     for (const Request& request : snapshot_.queued) admit(request);
+    for (const Request& request : snapshot_.unapproved) set_aside(request);
     std::ranges::sort(line_, [](const InLine& a, const InLine& b) {
       if (a.points != b.points) return a.points > b.points;
       return std::tuple(a.request->waiting_since_ns, a.request->id) <
@@ -73,13 +74,26 @@ class SchedulingPass {
            options_.fair_share_points * standing_.factor(request.team, request.user);
   }
 
-  /// Into the line, or aside with the reason.
-  void admit(const Request& request) {
+  /// It waits for a job that has ended otherwise than it should.
+  bool is_broken(const Request& request) {
     for (const Dependency& dependency : request.after) {
       if (!is_final(dependency.state) || dependency.state == State::finished) continue;
       decision_.broken.push_back({request.id, dependency.id});
-      return;
+      return true;
     }
+    return false;
+  }
+
+  void set_aside(const Request& unapproved) {
+    if (is_broken(unapproved)) return;
+    Pending reason = asked(unapproved);
+    reason.kind = PendingKind::approval;
+    aside_.push_back({unapproved.id, 0, std::move(reason), std::nullopt});
+  }
+
+  /// Into the line, or aside with the reason.
+  void admit(const Request& request) {
+    if (is_broken(request)) return;
     if (auto reason = reason_to_stay_aside(request))
       aside_.push_back({request.id, 0, std::move(*reason), std::nullopt});
     else

@@ -32,6 +32,7 @@ struct Snapshot {
   std::vector<Queue> queues{};
   std::vector<Team> teams{};
   std::vector<Request> queued{};
+  std::vector<Request> unapproved{};  ///< not in line; but those that can never run are broken
   std::vector<Occupant> occupants{};
   FairShare fair_share{};
 };

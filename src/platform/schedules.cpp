@@ -146,8 +146,7 @@ Schedule Schedules::submit_one(const Schedule& schedule, jobs::WallTime at_ns) {
   job.request_key = fmt::format("schedule:{}:{}", schedule.name, iso_utc(at_ns));
   Schedule after = schedule;
   after.last_ns = std::max(at_ns, schedule.last_ns);
-  after.last_job = 0;
-  after.last_error.clear();
+  after.last_error.clear();  // where it fails, the last job is still the last
   after.again_ns = 0;
   try {
     if (const auto ids = submit_(job); !ids.empty()) after.last_job = ids.front();

@@ -26,8 +26,8 @@ struct Schedule {
   jobs::WallTime made_ns = 0;
   // What happened last:
   jobs::WallTime last_ns = 0;  ///< the moment that was due; 0: none yet
-  jobs::JobId last_job = 0;    ///< 0: none was submitted
-  std::string last_error{};    ///< why not
+  jobs::JobId last_job = 0;    ///< that was submitted, perhaps earlier; 0: none ever was
+  std::string last_error{};    ///< why none was at that moment
   /// A moment at which the machine failed, not the submission; it is still due. 0: none.
   jobs::WallTime again_ns = 0;
 

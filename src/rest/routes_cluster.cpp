@@ -233,6 +233,8 @@ serve::HttpResponse put_reservation(Call& call) {
   if (one.to_ns <= one.from_ns) throw serve::Refusal(400, "bad_field", "'to' must be after 'from'");
   const Json on = call.body.value("nodes", Json::array());
   json_fields_detail::decode(on, one.nodes, "nodes");
+  if (one.nodes.empty())
+    throw serve::Refusal(400, "bad_field", "'nodes' must name at least one node");
   const Json of = call.body.value("teams", Json::array());
   json_fields_detail::decode(of, one.teams, "teams");
   const auto nodes = call.context.platform.nodes();

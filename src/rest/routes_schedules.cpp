@@ -64,6 +64,9 @@ serve::HttpResponse put_schedule(Call& call) {
   made.submission = checked.submission;
   made.code = checked.code;
   call.context.schedules.put(made, call.now_ns);
+  // As it is kept: what happened last, and when it is next, counts from now.
+  for (const platform::Schedule& one : call.context.schedules.of(made.owner))
+    if (one.name == made.name) return json_answer(schedule_json(one, call.now_ns));
   return json_answer(schedule_json(made, call.now_ns));
 }
 

@@ -156,6 +156,16 @@ TEST_F(Endpoints, NobodyComesInWithoutATicketOfTheirOwn) {
   EXPECT_EQ(api("POST", fmt::format("/jobs/{}/endpoints/nope/open", id_)).status, 400);
 }
 
+TEST_F(Endpoints, OfAJobThatHasEndedThereIsNoTicket) {
+  serve();
+  start_application();
+  EXPECT_EQ(assay({"cancel", std::to_string(id_)}).status.code, 0);
+  ASSERT_TRUE(eventually([&] { return state(id_) == "killed"; }, std::chrono::seconds(60)));
+  const Reply late = api("POST", fmt::format("/jobs/{}/endpoints/web/open", id_));
+  EXPECT_EQ(late.status, 409) << late.body;
+  EXPECT_THAT(late.body, HasSubstr(std::to_string(id_)));
+}
+
 TEST_F(Endpoints, WhoIsNoLongerInvitedIsOutAtOnce) {
   serve();
   start_application();

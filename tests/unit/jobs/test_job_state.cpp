@@ -164,6 +164,17 @@ TEST(JobState, EventsOfAnEarlierAttemptChangeNothing) {
   EXPECT_EQ(life, before);
 }
 
+TEST(JobState, WhatIsFoundRunsSinceItBeganAndIsFoundNow) {
+  const Policy policy;
+  Life life = born(false, 0);
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::placed), 10 * kSecondNs).taken);
+  Event found = event_of(EventKind::found, 1);
+  found.at_ns = 12 * kSecondNs;
+  const Change change = apply(life, policy, found, 40 * kSecondNs);
+  EXPECT_EQ(life.started_ns, 12 * kSecondNs);
+  EXPECT_EQ(change.at_ns, 40 * kSecondNs) << "a timeline does not run backwards";
+}
+
 TEST(JobState, AnEngineWithAQueueSaysWhereItRunsAndWhatItDidToIt) {
   const Policy policy{false, {}, std::chrono::seconds(1)};
   Life life = born(false, 0);

@@ -49,6 +49,20 @@ Request of_type(Request request, const std::string& type) {
   return request;
 }
 
+TEST(Scheduler, WhatIsNotApprovedIsNotInLineButMayBeBroken) {
+  Snapshot snapshot;
+  snapshot.unapproved = {request_of(1, 1, 1), request_of(2, 1, 1)};
+  snapshot.unapproved[0].after = {{7, State::running}};
+  snapshot.unapproved[1].after = {{8, State::failed}};
+  const Decision decision = decide_now(snapshot);
+  EXPECT_THAT(started(decision), IsEmpty());
+  EXPECT_EQ(waiting(decision, 1).reason.kind, PendingKind::approval);
+  EXPECT_EQ(waiting(decision, 1).place, 0);
+  ASSERT_THAT(decision.broken, SizeIs(1));
+  EXPECT_EQ(decision.broken[0].id, 2);
+  EXPECT_EQ(decision.broken[0].of, 8);
+}
+
 TEST(Scheduler, WhereTheEngineDecidesOnlyWhatComesFirstIsWaitedFor) {
   Snapshot snapshot;  // without nodes: they are none of its business
   snapshot.queues = {{.name = "default"}, {.name = "night", .closed = true}};

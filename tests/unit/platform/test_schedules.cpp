@@ -118,6 +118,15 @@ TEST_F(SchedulesTest, OneThatCannotBePlannedIsInNobodysWay) {
     one.name = name;
     schedules().put(one, kThree - 60 * kMinute);
   }
+TEST_F(SchedulesTest, AFailureLeavesTheLastJobTheLast) {
+  schedules().put(nightly(), kThree - 60 * kMinute);
+  (void)schedules().submit_due(kThree);
+  refuse_ = "its owner may not submit jobs any more";
+  (void)schedules().submit_due(kThree + 24 * 60 * kMinute);
+  EXPECT_EQ(schedules().of("ann").at(0).last_error, refuse_);
+  EXPECT_EQ(schedules().of("ann").at(0).last_job, 1);
+}
+
   refuse_ = "planning took too long";
   refusal_ = Refusal::environment;
   refuses_ = "schedule:nightly:";

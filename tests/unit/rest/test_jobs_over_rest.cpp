@@ -257,6 +257,17 @@ TEST_F(JobsOverRest, ATeamOrNodeThatThereIsNotIsNamed) {
   of_team["nodes"] = {"n1"};
   of_team["teams"] = {"nope"};
   EXPECT_THAT(put("reservations/r", of_team).body, HasSubstr("there is no team 'nope'"));
+  Json of_nothing = hours;
+  of_nothing["nodes"] = Json::array();
+  EXPECT_EQ(put("reservations/r", of_nothing).status, 400);
+}
+
+TEST_F(JobsOverRest, ANewScheduleSaysWhenItIsNextAndNotWhenItWouldHaveBeen) {
+  const Json made = json({.method = "PUT",
+                          .path = "/api/v1/schedules/often",
+                          .as = "ann",
+                          .body = {{"cron", "* * * * *"}, {"job", submission()}}});
+  EXPECT_GT(made["next"].get<std::string>(), iso_utc(wall_now_ns() - 60'000'000'000)) << made;
 }
 
 TEST_F(JobsOverRest, AScheduleIsItsOwnersAndTheAdministrators) {
