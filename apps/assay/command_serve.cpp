@@ -4,6 +4,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "commands.h"
 #include "core/address.h"
@@ -83,6 +84,22 @@ void parse_listen(const std::string& text, site::ServeOptions& options) {
 }
 
 int serve_until_stopped(const ServeArguments& given) {
+std::string webhook_secret(const std::string& file, bool useless) {
+  if (useless)
+    throw Error(ErrorKind::usage, "there is nobody to sign for: --webhook-secret needs --webhook");
+  std::string secret(trim(read_regular_file(file)));
+  if (secret.empty())
+    throw Error(ErrorKind::usage, "the secret is empty, and anybody could sign with it", file,
+                "'openssl rand -hex 32 > FILE' makes one");
+  struct stat about {};
+  if (::stat(file.c_str(), &about) == 0 && (about.st_mode & (S_IRGRP | S_IROTH)) != 0)
+    tell_error(
+        fmt::format("assay: warning: other users of this machine can read {}: 'chmod 600' "
+                    "keeps the secret from them\n",
+                    file));
+  return secret;
+}
+
   site::ServeOptions options;
   parse_listen(given.listen, options);
   if (given.certificate.empty() != given.key.empty())
@@ -118,7 +135,7 @@ int serve_until_stopped(const ServeArguments& given) {
     throw Error(ErrorKind::usage, "webhooks are signed: --webhook needs --webhook-secret FILE");
   options.webhooks = given.webhooks;
   if (!given.webhook_secret.empty())
-    options.webhook_secret = std::string(trim(read_regular_file(given.webhook_secret)));
+    options.webhook_secret = webhook_secret(given.webhook_secret, given.webhooks.empty());
   if (!given.no_jobs) {
     JobEngineChoice choice{.nodes = given.nodes, .job_user = given.job_user, .data = given.data};
     if (given.slurm) choice.slurm = given.slurm_target;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 
 namespace assay::http {
@@ -104,6 +105,11 @@ Url parse_url(std::string_view text, const std::string& where) {
            c == ':' || c == '[' || c == ']';
   });
   if (authority.empty() || authority.front() == ':' || !harmless) throw wrong("has no valid host");
+  if (const std::size_t colon = authority.rfind(':');
+      colon != std::string_view::npos && authority.find(']', colon) == std::string_view::npos) {
+    const auto port = parse_number<int>(authority.substr(colon + 1));
+    if (!port || *port < 1 || *port > 65535) throw wrong("has a port that is none (1 to 65535)");
+  }
   Url url;
   url.host = to_lower(authority);
   const std::string own_port = scheme == "https" ? ":443" : ":80";

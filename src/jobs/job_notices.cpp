@@ -20,12 +20,13 @@ void JobStore::tell(const std::vector<std::string>& listeners) {
   listeners_ = listeners;
 }
 
-std::vector<Notice> JobStore::notices(const std::string& listener, std::int64_t limit) {
+std::vector<Notice> JobStore::notices(const std::string& listener, std::int64_t limit,
+                                      std::int64_t after) {
   Statement rows = database_.prepare(
       "SELECT number, job, COALESCE(owner, ''), COALESCE(team, ''), notices.state,"
       " COALESCE(verdict, ''), at_ns, words FROM notices LEFT JOIN jobs ON jobs.id = job"
-      " WHERE listener = ? ORDER BY number LIMIT ?");
-  rows.bind(1, listener).bind(2, limit);
+      " WHERE listener = ? AND number > ? ORDER BY number LIMIT ?");
+  rows.bind(1, listener).bind(2, after).bind(3, limit);
   std::vector<Notice> out;
   while (rows.step())
     out.push_back({.number = rows.number(0),

@@ -157,8 +157,9 @@ class JobStore {
 
   /// Who is to be told of the jobs that end from now on. What others had not been told is dropped.
   void tell(const std::vector<std::string>& listeners);
-  /// What a listener has not been told, the oldest first.
-  [[nodiscard]] std::vector<Notice> notices(const std::string& listener, std::int64_t limit);
+  /// What a listener has not been told, of numbers above `after`, the oldest first.
+  [[nodiscard]] std::vector<Notice> notices(const std::string& listener, std::int64_t limit,
+                                            std::int64_t after = 0);
   void told(std::int64_t number);
 
   /// What was measured of an attempt that has ended. Nothing happens where it has used nothing.

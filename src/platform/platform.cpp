@@ -297,9 +297,10 @@ Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count) {
   }
 }
 
-std::vector<jobs::Notice> Platform::notices(const std::string& listener, std::int64_t limit) {
+std::vector<jobs::Notice> Platform::notices(const std::string& listener, std::int64_t limit,
+                                            std::int64_t after) {
   return state_->readers.read(
-      [&](jobs::JobStore& store) { return store.notices(listener, limit); });
+      [&](jobs::JobStore& store) { return store.notices(listener, limit, after); });
 }
 
 void Platform::told(std::int64_t number) {

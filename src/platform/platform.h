@@ -169,9 +169,11 @@ class Platform {
   /// What ended between two moments, by user, team, month and type of device.
   [[nodiscard]] std::vector<UsageRow> usage(jobs::WallTime from_ns, jobs::WallTime to_ns);
 
-  /// What a listener of Options::listeners has not been told, the oldest first. It is kept with the
-  /// jobs, so that nothing is lost with the process, until told() takes it off the list.
-  [[nodiscard]] std::vector<jobs::Notice> notices(const std::string& listener, std::int64_t limit);
+  /// What a listener of Options::listeners has not been told, of numbers above `after`, the oldest
+  /// first. It is kept with the jobs, so that nothing is lost with the process, until told() takes
+  /// it off the list.
+  [[nodiscard]] std::vector<jobs::Notice> notices(const std::string& listener, std::int64_t limit,
+                                                  std::int64_t after = 0);
   void told(std::int64_t number);
 
   /// Called for every change, from the platform's thread; must not block, nor call back. Ends with

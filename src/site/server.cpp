@@ -131,7 +131,9 @@ struct PlatformSide {
     for (const std::string& url : options.webhooks)
       webhooks.push_back(std::make_unique<Webhook>(
           WebhookOptions{.url = url, .secret = options.webhook_secret}, send_by_http(),
-          Webhook::Outbox{[this, url] { return platform.notices(url, kNoticesAtOnce); },
+          Webhook::Outbox{[this, url](std::int64_t after) {
+                            return platform.notices(url, kNoticesAtOnce, after);
+                          },
                           [this](std::int64_t number) { platform.told(number); }}));
     listening = platform.subscribe([this](const platform::JobEvent& event) {
       events.publish(event);

@@ -19,6 +19,9 @@ namespace assay::site {
 namespace {
 
 constexpr Nanoseconds kMaxSleep = std::chrono::minutes(1);
+// When the outbox cannot be read: the database is locked, or the disk is full.
+constexpr Nanoseconds kAfterFailedLook = std::chrono::seconds(10);
+constexpr std::size_t kAtOnce = 100;
 
 // Empty: nobody is told.
 std::string event_of(const jobs::Notice& notice) {
@@ -66,40 +69,102 @@ void Webhook::wait(Nanoseconds time, const std::stop_token& stop, bool news) {
 
 void Webhook::work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
+    Nanoseconds pause{0};
     try {
-      const std::vector<jobs::Notice> notices = outbox_.untold();
-      if (notices.empty()) wait(kMaxSleep, stop, true);
-      for (const jobs::Notice& notice : notices) {
-        if (!deliver(notice, stop)) return;
-        outbox_.told(notice.number);
-      }
+      pause = turn(stop);
     } catch (const std::exception& error) {
       serve::log_error(fmt::format("webhook {}: {}", options_.url, error.what()));
-      wait(options_.max_pause, stop, false);
+      wait(std::min(options_.max_pause, kAfterFailedLook), stop, false);
+      continue;
     }
+    // While nobody answers, news are of no use.
+    if (pause.count() > 0) wait(pause, stop, silence_.count() == 0);
   }
 }
 
-bool Webhook::deliver(const jobs::Notice& notice, const std::stop_token& stop) {
-  Delivery delivery{.url = options_.url, .event = event_of(notice)};
-  if (delivery.event.empty()) return true;
-  delivery.number = std::to_string(notice.number);
-  delivery.body = body_of(notice, delivery.event);
-  delivery.signature = "sha256=" + to_hex(hmac(Hash::sha256, options_.secret, delivery.body));
-  Nanoseconds pause = options_.pause;
-  for (int attempt = 1;; ++attempt) {
-    if (stop.stop_requested()) return false;
-    const Answer answer = send_(delivery);
-    if (answer == Answer::taken) return true;
-    const bool late = wall_now_ns() - notice.at_ns > options_.give_up.count();
-    if (attempt >= options_.attempts && (late || answer == Answer::refused)) {
-      serve::log_error(fmt::format("webhook {}: job {} could not be told, {} attempts",
-                                   options_.url, notice.job, attempt));
-      return true;
+std::vector<jobs::Notice> Webhook::due(std::int64_t& next_ns) {
+  const std::int64_t now_ns = mono_now_ns();
+  std::vector<jobs::Notice> out;
+  std::int64_t after = 0;
+  // Past those that wait for their time: however many they are, they keep nobody waiting.
+  while (out.size() < kAtOnce) {
+    const std::vector<jobs::Notice> page = outbox_.untold(after);
+    if (page.empty()) break;
+    after = page.back().number;
+    for (const jobs::Notice& notice : page) {
+      const auto tried = tried_.find(notice.number);
+      if (tried == tried_.end() || tried->second.due_ns <= now_ns)
+        out.push_back(notice);
+      else
+        next_ns = std::min(next_ns, tried->second.due_ns);
     }
-    wait(pause, stop, false);
-    pause = std::min(2 * pause, options_.max_pause);
   }
+  const auto attempts = [&](const jobs::Notice& notice) {
+    const auto tried = tried_.find(notice.number);
+    return tried == tried_.end() ? 0 : tried->second.attempts;
+  };
+  std::ranges::stable_sort(out, {}, attempts);
+  return out;
+}
+
+Nanoseconds Webhook::turn(const std::stop_token& stop) {
+  std::int64_t next_ns = mono_now_ns() + kMaxSleep.count();
+  const std::vector<jobs::Notice> notices = due(next_ns);
+  for (const jobs::Notice& notice : notices) {
+    if (stop.stop_requested()) return Nanoseconds(0);
+    if (!deliver(notice)) return silence_;
+  }
+  if (!notices.empty()) return Nanoseconds(0);
+  return Nanoseconds(std::max<std::int64_t>(1, next_ns - mono_now_ns()));
+}
+
+bool Webhook::deliver(const jobs::Notice& notice) {
+  Delivery delivery{.url = options_.url, .event = event_of(notice)};
+  Outcome outcome;
+  if (!delivery.event.empty()) {
+    delivery.number = std::to_string(notice.number);
+    delivery.body = body_of(notice, delivery.event);
+    delivery.signature = "sha256=" + to_hex(hmac(Hash::sha256, options_.secret, delivery.body));
+    outcome = send_(delivery);
+  }
+  const bool silent = outcome.answer == Answer::silent;
+  if (outcome.answer == Answer::taken || gives_up(notice, outcome)) {
+    outbox_.told(notice.number);
+    tried_.erase(notice.number);
+  }
+  if (!silent && !delivery.event.empty()) {
+    log_silence({});
+    silence_ = Nanoseconds(0);
+  }
+  if (!silent) return true;
+  log_silence(outcome.words);
+  silence_ = std::clamp(2 * silence_, options_.pause, options_.max_pause);
+  return false;
+}
+
+bool Webhook::gives_up(const jobs::Notice& notice, const Outcome& outcome) {
+  Tried& tried = tried_[notice.number];
+  ++tried.attempts;
+  tried.pause = std::clamp(2 * tried.pause, options_.pause, options_.max_pause);
+  tried.due_ns = mono_now_ns() + tried.pause.count();
+  if (outcome.answer != Answer::silent && tried.words != outcome.words) {
+    tried.words = outcome.words;
+    serve::log_error(fmt::format("webhook {}: job {} is not taken: {}; it is tried again",
+                                 options_.url, notice.job, outcome.words));
+  }
+  const bool late = wall_now_ns() - notice.at_ns > options_.give_up.count();
+  if (tried.attempts < options_.attempts || !(late || outcome.answer == Answer::refused))
+    return false;
+  serve::log_error(fmt::format("webhook {}: job {} could not be told, {} attempts: {}",
+                               options_.url, notice.job, tried.attempts, outcome.words));
+  return true;
+}
+
+void Webhook::log_silence(const std::string& words) {
+  if (words == silent_words_) return;
+  silent_words_ = words;
+  serve::log_error(fmt::format("webhook {}: {}", options_.url,
+                               words.empty() ? "it answers again" : words + "; it is tried again"));
 }
 
 Webhook::Send send_by_http() {
@@ -122,12 +187,15 @@ Webhook::Send send_by_http() {
       request.set_header("X-Assay-Delivery", delivery.number);
       request.set_header("X-Assay-Signature", delivery.signature);
       const http::Response response = client->send(request);
-      if (response.ok()) return Webhook::Answer::taken;
+      if (response.ok()) return Webhook::Outcome{};
       const bool later = response.status == 408 || response.status == 425 || response.status == 429;
-      return response.status >= 400 && response.status < 500 && !later ? Webhook::Answer::refused
-                                                                       : Webhook::Answer::failed;
-    } catch (const std::exception&) {
-      return Webhook::Answer::failed;
+      const bool refused = response.status >= 400 && response.status < 500 && !later;
+      return Webhook::Outcome{refused ? Webhook::Answer::refused : Webhook::Answer::failed,
+                              fmt::format("status {}", response.status)};
+    } catch (const Error& error) {
+      return Webhook::Outcome{Webhook::Answer::silent, error.message()};
+    } catch (const std::exception& error) {
+      return Webhook::Outcome{Webhook::Answer::silent, error.what()};
     }
   };
 }

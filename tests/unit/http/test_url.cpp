@@ -44,6 +44,13 @@ TEST(Url, RefusesWhatIsNoEndpoint) {
     EXPECT_NE(error_of([&] { return parse_url(text, "suite.yaml:3:5"); }), "no error") << text;
 }
 
+TEST(Url, APortIsOneThatThereIs) {
+  for (const char* url : {"http://h:0", "http://h:99999/x", "http://[::1]:65536", "http://h:"})
+    EXPECT_THROW((void)parse_url(url, "x"), Error) << url;
+  EXPECT_EQ(parse_url("http://[::1]:65535/x", "x").host, "[::1]:65535");
+  EXPECT_EQ(parse_url("http://[::1]/x", "x").host, "[::1]");
+}
+
 TEST(Url, DoesNotRepeatAPasswordThatItRefuses) {
   const std::string error = error_of([] { return parse_url("https://me:hunter2@host/", "t"); });
   EXPECT_NE(error.find("password"), std::string::npos);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <deque>
 #include <mutex>
 
@@ -13,6 +14,8 @@
 namespace assay::site {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -20,19 +23,23 @@ using ::testing::HasSubstr;
 class WebhookTest : public ::testing::Test {
  protected:
   Webhook::Send sender() {
-    return [this](const Webhook::Delivery& delivery) {
+    return [this](const Webhook::Delivery& delivery) -> Webhook::Outcome {
       const std::scoped_lock lock(lock_);
       sent_.push_back(delivery);
-      if (answers_.empty()) return otherwise_;
+      if (delivery.number == unwanted_) return {answer_to_unwanted_, "status 500"};
+      if (answers_.empty()) return {otherwise_, "x"};
       const Webhook::Answer answer = answers_.front();
       answers_.pop_front();
-      return answer;
+      return {answer, "y"};
     };
   }
   Webhook::Outbox outbox() {
-    return {[this] {
+    return {[this](std::int64_t after) {
               const std::scoped_lock lock(lock_);
-              return std::vector<jobs::Notice>(notices_.begin(), notices_.end());
+              std::vector<jobs::Notice> page;
+              for (const jobs::Notice& one : notices_)
+                if (one.number > after && page.size() < page_) page.push_back(one);
+              return page;
             },
             [this](std::int64_t number) {
               const std::scoped_lock lock(lock_);
@@ -72,6 +79,9 @@ class WebhookTest : public ::testing::Test {
   std::deque<Webhook::Answer> answers_;
   Webhook::Answer otherwise_ = Webhook::Answer::taken;
   std::deque<jobs::Notice> notices_;
+  std::size_t page_ = 100;
+  std::string unwanted_;  ///< the number of a notice that is always answered so:
+  Webhook::Answer answer_to_unwanted_ = Webhook::Answer::failed;
 };
 
 TEST_F(WebhookTest, TellsWhatEndedAndHow) {
@@ -112,12 +122,62 @@ TEST_F(WebhookTest, TriesAgainUnderTheSameNumberUntilItIsTaken) {
   const Webhook hook(options(), sender(), outbox());
   ASSERT_TRUE(all_told());
   EXPECT_EQ(sent().size(), 14U);
-  EXPECT_EQ(sent()[12].number, "10");
-  EXPECT_EQ(sent()[13].number, "20") << "in order";
+  EXPECT_THAT(events(), Contains("10 finished").Times(::testing::Ge(2)));
+}
+
+// The pause of the first is an hour: who waits for it never ends.
+TEST_F(WebhookTest, ANoticeThatIsNotTakenKeepsNoOtherWaiting) {
+  for (const auto answer : {Webhook::Answer::failed, Webhook::Answer::refused}) {
+    unwanted_ = "10";
+    answer_to_unwanted_ = answer;
+    page_ = 1;
+    for (const jobs::JobId id : {1, 2, 3}) ended(id, jobs::State::finished);
+    WebhookOptions slow = options();
+    slow.pause = slow.max_pause = std::chrono::hours(1);
+    const Webhook hook(slow, sender(), outbox());
+    EXPECT_TRUE(testing::eventually([&] {
+      const std::scoped_lock lock(lock_);
+      return notices_.size() == 1;
+    }));
+    EXPECT_THAT(events(), ElementsAre("10 finished", "20 finished", "30 finished"));
+    const std::scoped_lock lock(lock_);
+    notices_.clear();
+    sent_.clear();
+  }
+}
+
+// One to which nobody answers (it hangs the receiver up) is tried after all the others.
+TEST_F(WebhookTest, WhereNobodyAnswersWhatWasTriedLeastIsNext) {
+  unwanted_ = "10";
+  answer_to_unwanted_ = Webhook::Answer::silent;
+  for (const jobs::JobId id : {1, 2, 3}) ended(id, jobs::State::finished);
+  const Webhook hook(options(), sender(), outbox());
+  ASSERT_TRUE(testing::eventually([&] {
+    const std::scoped_lock lock(lock_);
+    return notices_.size() == 1;
+  }));
+  EXPECT_THAT(events(), ::testing::IsSupersetOf({"10 finished", "20 finished", "30 finished"}));
+  EXPECT_EQ(events()[1], "20 finished");
+}
+
+TEST_F(WebhookTest, TheFirstFailureAndEveryChangeIsLogged) {
+  answers_ = {Webhook::Answer::silent, Webhook::Answer::silent, Webhook::Answer::failed,
+              Webhook::Answer::failed};
+  ended(1, jobs::State::finished);
+  ::testing::internal::CaptureStderr();
+  {
+    const Webhook hook(options(), sender(), outbox());
+    EXPECT_TRUE(all_told());
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(log, '\n'), 3) << log;
+  EXPECT_THAT(log, AllOf(HasSubstr("http://x/hook: y; it is tried again"),
+                         HasSubstr("it answers again"), HasSubstr("job 1 is not taken: y")));
 }
 
 TEST_F(WebhookTest, DropsWhatTheReceiverDoesNotWant) {
-  answers_ = std::deque<Webhook::Answer>(5, Webhook::Answer::refused);
+  unwanted_ = "10";
+  answer_to_unwanted_ = Webhook::Answer::refused;
   ended(1, jobs::State::finished);
   ended(2, jobs::State::finished);
   const Webhook hook(options(), sender(), outbox());
