@@ -54,6 +54,7 @@ struct ServeArguments {
   std::string oidc;
   std::vector<std::string> webhooks;
   std::string webhook_secret;
+  bool resume_queue = false;
 };
 
 std::uint64_t size_of(const std::string& text, const char* option) {
@@ -83,7 +84,6 @@ void parse_listen(const std::string& text, site::ServeOptions& options) {
   options.port = static_cast<std::uint16_t>(endpoint->port);
 }
 
-int serve_until_stopped(const ServeArguments& given) {
 std::string webhook_secret(const std::string& file, bool useless) {
   if (useless)
     throw Error(ErrorKind::usage, "there is nobody to sign for: --webhook-secret needs --webhook");
@@ -100,6 +100,7 @@ std::string webhook_secret(const std::string& file, bool useless) {
   return secret;
 }
 
+int serve_until_stopped(const ServeArguments& given) {
   site::ServeOptions options;
   parse_listen(given.listen, options);
   if (given.certificate.empty() != given.key.empty())
@@ -139,6 +140,7 @@ std::string webhook_secret(const std::string& file, bool useless) {
   if (!given.no_jobs) {
     JobEngineChoice choice{.nodes = given.nodes, .job_user = given.job_user, .data = given.data};
     if (given.slurm) choice.slurm = given.slurm_target;
+    options.resume_queue = given.resume_queue;
     options.engine = [choice] { return make_job_engine(choice); };
   }
   site::run_server(options, [](const std::string& line) { say(line + "\n"); });
@@ -242,6 +244,9 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("URL");
   option("--webhook-secret", given->webhook_secret, "FILE",
          "With what webhooks are signed (HMAC-SHA256)");
+  command->add_flag("--resume-queue", given->resume_queue,
+                    "Of a copied or restored folder: jobs and schedules that are held go on. Only "
+                    "where the original does not run any more");
   command->add_flag("--public-read", given->public_read, "Let anyone read, without a token");
   option("--connections", given->connections, "N", "At the same time");
   option("--connections-per-address", given->connections_per_address, "N",

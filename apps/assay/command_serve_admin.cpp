@@ -31,6 +31,7 @@ struct AdminArguments {
   std::string name;
   std::vector<std::string> ids;
   bool deep = false;
+  bool resume_queue = false;
 };
 
 /// A line on stderr at most every two seconds, for what takes longer.
@@ -88,16 +89,18 @@ int list_tests(const AdminArguments& given) {
 }
 
 int verify_tester(const AdminArguments& given) {
-  const std::vector<std::string> faults =
-      tester::verify(given.data, given.deep, Counting("checked"));
+  // First: to look at the tester's database opens it for writing.
+  std::vector<std::string> faults = site::verify_platform(given.data, given.deep);
+  for (std::string& fault : tester::verify(given.data, given.deep, Counting("checked")))
+    faults.push_back(std::move(fault));
   for (const std::string& fault : faults) say(printable(fault) + "\n");
   if (faults.empty()) {
     tell("Everything is as it should be.\n");
     return 0;
   }
   throw Error(ErrorKind::environment, counted(faults.size(), "fault") + " found", given.data,
-              "'assay serve rebuild' makes a new database from the tests' folders; what is missing "
-              "there is in a backup only");
+              "'assay serve rebuild' makes a new tester.db from the tests' folders; all else that "
+              "is missing is in a backup only");
 }
 
 int rebuild_tester(const AdminArguments& given) {
@@ -108,6 +111,33 @@ int rebuild_tester(const AdminArguments& given) {
   tell(
       "Challenges are not in the tests' folders: those of the old database are gone.\n"
       "Who has no good token any more gets one with 'assay serve token rotate NAME'.\n");
+  return 0;
+}
+
+int restore_tester(const AdminArguments& given) {
+  const auto list = site::check_backup(given.folder);
+  if (!list)
+    tell_error(
+        "assay: warning: the backup has no list of its files (backup.json): it is of an earlier "
+        "version, or was cut off; whether something is missing or was changed cannot be told\n");
+  tester::restore(given.folder, given.data, Counting("checked"));
+  site::mark_restored(given.folder, given.data, list, given.resume_queue);
+  if (list)
+    tell(fmt::format("{} of the backup of {} restored.\n", counted(list->files.size(), "file"),
+                     list->made));
+  if (!given.resume_queue)
+    tell(
+        "Jobs and schedules that waited are held when a server starts on this folder, because they "
+        "may run in the original too; 'assay serve --resume-queue' lets them go on.\n");
+  return 0;
+}
+
+int backup_tester(const AdminArguments& given) {
+  tester::backup(given.data, given.folder, Counting("copied"));
+  site::backup_platform(given.data, given.folder);
+  const auto list = site::read_backup_list(given.folder);
+  tell(fmt::format("{} copied; backup.json lists them with their SHA-256.\n",
+                   counted(list ? list->files.size() : 0, "file")));
   return 0;
 }
 
@@ -156,19 +186,13 @@ void add_tester_admin(CLI::App& serve, Action& action) {
           rebuild_tester);
   CLI::App* keep =
       command("backup", "Copy database and finished tests, beside a running tester too",
-              "backup /mnt/tester-copy --data tester", [](const AdminArguments& wanted) {
-                tester::backup(wanted.data, wanted.folder, Counting("copied"));
-                site::backup_platform(wanted.data, wanted.folder);
-                return 0;
-              });
+              "backup /mnt/tester-copy --data tester", backup_tester);
   keep->add_option("to", given->folder, "A new folder")->required()->type_name("DIR");
-  CLI::App* bring =
-      command("restore", "Make a tester's folder from a backup",
-              "restore /mnt/tester-copy --data tester2", [](const AdminArguments& wanted) {
-                site::check_backup(wanted.folder);
-                tester::restore(wanted.folder, wanted.data, Counting("checked"));
-                return 0;
-              });
+  CLI::App* bring = command("restore", "Make a tester's folder from a backup",
+                            "restore /mnt/tester-copy --data tester2", restore_tester);
+  bring->add_flag("--resume-queue", given->resume_queue,
+                  "Jobs and schedules that waited go on. Only where the original does not run any "
+                  "more");
   bring->add_option("from", given->folder, "The backup")->required()->type_name("DIR");
   CLI::App* reserve =
       command("reserve", "Print an id for a test that a token's owner will send",

@@ -151,7 +151,7 @@ class Transition {
 
   void pause() {
     if (in({State::unapproved, State::queued})) {
-      take("paused" + by());
+      take("paused" + by() + because());
       life_.state = State::paused;
     } else if (in({State::scheduling, State::running})) {
       take("is being paused" + by());

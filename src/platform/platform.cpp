@@ -183,7 +183,7 @@ std::vector<jobs::JobId> Platform::submit(const jobs::NewJob& given) {
   if (auto made = state_->store.find(ids.front()); made && made->life.submitted_ns == now_ns)
     for (const jobs::JobId id : ids) {
       made->id = id;
-      state_->tell(*made, jobs::EventKind::submitted, "submitted");
+      state_->tell(*made, jobs::EventKind::submitted, "submitted", now_ns);
     }
   state_->wake();
   return ids;

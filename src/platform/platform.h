@@ -119,6 +119,20 @@ class Platform {
   /// Jobs that run go on.
   ~Platform();
 
+  /// For people, of jobs of the original.
+  struct CopyWords {
+    std::string ran{};    ///< why one that ran is over
+    std::string waits{};  ///< why one that waited is paused
+  };
+  struct Copied {
+    std::size_t lost = 0;               ///< that ran
+    std::vector<jobs::JobId> paused{};  ///< that waited
+  };
+  /// Before start(), where the folder is a copy of another one (folder_identity.h) that was made at
+  /// that moment (0: not known). What ran then is the original's: here it is an error of the
+  /// engine, and nobody looks for its processes. With `hold`, what waits is paused.
+  Copied begin_as_copy(const CopyWords& words, jobs::WallTime at_ns, bool hold);
+
   /// Recalls what ran before, and begins to decide.
   void start();
 

@@ -89,9 +89,11 @@ Platform::State::State(Options given, std::unique_ptr<engine::Engine> given_engi
   store.tell(options.listeners);
   for (const jobs::AttemptUse& use : store.uses(0, std::numeric_limits<jobs::WallTime>::max()))
     usage.put(use);
-  engine->report_to([this](const engine::Execution& execution, const jobs::Event& event) {
+  engine->report_to([this](const engine::Execution& execution, jobs::Event event) {
+    // Before anything is waited for: it happened now, whenever it can be written down.
+    if (event.at_ns == 0) event.at_ns = wall_now_ns();
     const std::lock_guard guard(mutex);
-    reports.emplace_back(execution, event);
+    reports.emplace_back(execution, std::move(event));
     changed.notify_all();
   });
 }
@@ -202,7 +204,7 @@ jobs::Change Platform::State::apply(jobs::JobId id, const jobs::Event& event) {
     note_running(id, change);
     if (const auto job = store.find(id)) {
       if (change.released()) account(*job);
-      tell(*job, event.kind, change.words);
+      tell(*job, event.kind, change.words, change.at_ns);
     }
     undecided = true;
   }
@@ -217,9 +219,9 @@ jobs::Pending Platform::State::pending_of(jobs::JobId id, const jobs::Life& life
   return jobs::pending_by_state(life);
 }
 
-void Platform::State::tell(const jobs::Job& job, jobs::EventKind event, std::string words) {
-  news.push_back(
-      {job.id, job.owner, job.team, job.life.state, event, wall_now_ns(), std::move(words)});
+void Platform::State::tell(const jobs::Job& job, jobs::EventKind event, std::string words,
+                           jobs::WallTime at_ns) {
+  news.push_back({job.id, job.owner, job.team, job.life.state, event, at_ns, std::move(words)});
 }
 
 void Platform::State::note_running(jobs::JobId id, const jobs::Change& change) {

@@ -46,7 +46,7 @@ struct Platform::State {
   jobs::Change apply(jobs::JobId id, const jobs::Event& event);
   /// Why a job does not run that is not in line.
   [[nodiscard]] jobs::Pending pending_of(jobs::JobId id, const jobs::Life& life) const;
-  void tell(const jobs::Job& job, jobs::EventKind event, std::string words);
+  void tell(const jobs::Job& job, jobs::EventKind event, std::string words, jobs::WallTime at_ns);
   /// All that a decision depends on. Without the mutex: thousands of jobs take a while to be read,
   /// and nobody is to wait for that. What changes meanwhile is decided about afterwards.
   [[nodiscard]] jobs::Snapshot snapshot(const std::vector<jobs::ClusterNode>& nodes,

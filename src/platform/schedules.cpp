@@ -18,8 +18,8 @@ namespace {
 
 // A clock that was set is noticed by then.
 constexpr Nanoseconds kMaxSleep = std::chrono::seconds(20);
-// After the disk was full, or the database locked.
-constexpr Nanoseconds kAfterFailure = std::chrono::seconds(5);
+// For a disk that is full, or a database that is locked.
+constexpr Nanoseconds kAfterFailedTurn = std::chrono::seconds(5);
 
 struct StoredSchedules {
   std::vector<Schedule> schedules{};
@@ -75,7 +75,7 @@ void Schedules::run(const std::stop_token& stop) {
       if (const auto next = submit_due(now_ns))
         sleep = std::min(sleep, Nanoseconds(std::max<std::int64_t>(*next - wall_now_ns(), 0)));
     } catch (const std::exception&) {
-      sleep = kAfterFailure;  // what is due stays due
+      sleep = kAfterFailedTurn;  // what is due stays due
     }
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, stop, sleep, [this] { return fresh_; });
@@ -117,6 +117,46 @@ void Schedules::put(Schedule schedule, jobs::WallTime now_ns) {
   }
   fresh_ = true;
   changed_.notify_all();
+}
+
+void Schedules::replace(std::vector<Schedule> next) {
+  std::swap(all_, next);
+  try {
+    write();
+  } catch (const Error&) {
+    all_ = std::move(next);
+    throw;
+  }
+  fresh_ = true;
+  changed_.notify_all();
+}
+
+std::vector<Held::OfSchedule> Schedules::hold(const std::string& words) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Held::OfSchedule> out;
+  std::vector<Schedule> next = all_;
+  for (Schedule& one : next) {
+    if (one.paused) continue;
+    one.paused = true;
+    one.last_error = words;
+    out.push_back({one.owner, one.name});
+  }
+  if (!out.empty()) replace(std::move(next));
+  return out;
+}
+
+void Schedules::release(const std::vector<Held::OfSchedule>& held, jobs::WallTime now_ns) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Schedule> next = all_;
+  for (Schedule& one : next) {
+    if (!one.paused || std::ranges::find(held, Held::OfSchedule{one.owner, one.name}) == held.end())
+      continue;
+    one.paused = false;
+    one.last_error.clear();
+    one.again_ns = 0;
+    one.made_ns = now_ns;  // what was due meanwhile is not made up for
+  }
+  if (!held.empty()) replace(std::move(next));
 }
 
 bool Schedules::remove(const std::string& owner, const std::string& name) {

@@ -11,6 +11,7 @@
 
 #include "jobs/cron.h"
 #include "jobs/job_store.h"
+#include "platform/folder_identity.h"
 
 namespace assay::platform {
 
@@ -78,6 +79,10 @@ class Schedules {
   [[nodiscard]] std::vector<Schedule> of(const std::string& owner);
   /// New, or in place of the one of that name; what happened last is kept.
   void put(Schedule schedule, jobs::WallTime now_ns);
+  /// Pauses all that are not paused, with these words as their last error, and gives them.
+  [[nodiscard]] std::vector<Held::OfSchedule> hold(const std::string& words);
+  /// Those of them that are still paused go on.
+  void release(const std::vector<Held::OfSchedule>& held, jobs::WallTime now_ns);
   /// False: there is none.
   bool remove(const std::string& owner, const std::string& name);
   /// Submits all that is due, and gives the next moment. The thread does that. A failure is the one
@@ -88,6 +93,8 @@ class Schedules {
  private:
   void run(const std::stop_token& stop);
   void write() const;
+  /// With these in place of all; what cannot be written has not happened. With the mutex held.
+  void replace(std::vector<Schedule> next);
   /// Gives what it is afterwards.
   [[nodiscard]] Schedule submit_one(const Schedule& schedule, jobs::WallTime at_ns);
 

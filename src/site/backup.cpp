@@ -3,11 +3,16 @@
 #include <array>
 #include <map>
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include "core/error.h"
 #include "core/json.h"
 #include "core/regular_file.h"
 #include "database/database.h"
 #include "jobs/job_state.h"
+#include "platform/folder_identity.h"
+#include "site/databases.h"
 #include "tester/data_folder.h"
 
 namespace assay::site {
@@ -16,8 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kJobs = "jobs.db";
-constexpr std::array kDatabases{"accounts.db", kJobs};
+constexpr const char* kJobs = kJobsDatabase;
 constexpr std::array kSettings{"cluster.json", "schedules.json"};
 
 void require_sound(const fs::path& file) {
@@ -56,16 +60,57 @@ void backup_platform(const fs::path& data, const fs::path& out) {
     if (const std::string text = read_regular_file_or_empty(data / name); !text.empty())
       tester::write_private(out / name, text);
   copy_runs(data, out);
-  // By content: the part of an upload, which may grow, is checked before it is used.
-  if (fs::exists(data / "code")) tester::copy_files(data / "code", out / "code", true);
+  if (fs::exists(data / "code")) {
+    tester::copy_files(data / "code", out / "code", true);
+    // What has arrived of an upload grows, also as a link: it is sent again.
+    std::error_code ec;
+    for (fs::directory_iterator it(out / "code/people", ec), end; !ec && it != end;
+         it.increment(ec))
+      fs::remove_all(it->path() / "partial");
+  }
+  write_backup_list(out, data);
 }
 
-void check_backup(const fs::path& from) {
+std::optional<BackupList> check_backup(const fs::path& from) {
+  const std::optional<BackupList> list = read_backup_list(from);
+  if (list) {
+    const std::vector<std::string> faults = list_faults(from, *list, true);
+    if (!faults.empty())
+      throw Error(ErrorKind::environment,
+                  fmt::format("the copy is damaged: {} ({} in all)", faults.front(), faults.size()),
+                  from.string(), "'assay serve verify --deep' lists all of it");
+  }
   for (const char* name : kDatabases)
     if (fs::exists(from / name)) require_sound(from / name);
+  require_databases(from, false);
   for (const char* name : kSettings)
     if (const std::string text = read_regular_file_or_empty(from / name); !text.empty())
       (void)parse_json(text, (from / name).string());
+  return list;
+}
+
+void mark_restored(const fs::path& from, const fs::path& data,
+                   const std::optional<BackupList>& list, bool resume) {
+  const tester::OwnerOnly files;
+  // Without a list, its folder was made when the backup was.
+  struct stat about {};
+  std::int64_t made_ns = list ? list->made_ns : 0;
+  if (!list && ::stat(from.c_str(), &about) == 0)
+    made_ns = about.st_mtim.tv_sec * 1'000'000'000 + about.st_mtim.tv_nsec;
+  platform::mark_restored(data, list ? list->from : "", made_ns, resume);
+  std::error_code ec;
+  fs::remove(data / platform::kBackupList, ec);
+}
+
+std::vector<std::string> verify_platform(const fs::path& data, bool deep) {
+  std::vector<std::string> faults;
+  try {
+    if (const auto list = read_backup_list(data)) faults = list_faults(data, *list, deep);
+  } catch (const Error& error) {
+    faults.push_back(error.message());
+  }
+  for (std::string& fault : platform_faults(data)) faults.push_back(std::move(fault));
+  return faults;
 }
 
 }  // namespace assay::site

@@ -28,6 +28,8 @@
 #include "rest/rest.h"
 #include "serve/audit.h"
 #include "serve/worker_pool.h"
+#include "site/copied_folder.h"
+#include "site/databases.h"
 #include "site/first_start.h"
 #include "site/webhooks.h"
 #include "tester/admin.h"
@@ -114,9 +116,9 @@ struct PlatformSide {
         context{.accounts = accounts,
                 .platform = platform,
                 .events = events,
+                .streams = streams,
                 .follower = follower,
                 .metrics = metrics,
-                .streams = streams,
                 .code = code,
                 .schedules = schedules,
                 .tls = !options.certificate.empty(),
@@ -162,11 +164,11 @@ struct PlatformSide {
   code::CodeStore code;
   platform::Platform platform;
   platform::Schedules schedules;  // submits to the platform
+  rest::OpenStreams streams;      // asks accounts and platform
   rest::Follower follower;        // asks the platform
   std::unique_ptr<oidc::Provider> provider;
   door::Door door;
   rest::Context context;
-  rest::OpenStreams streams;      // asks accounts and platform
   rest::Rest rest;
   std::vector<std::unique_ptr<Webhook>> webhooks;
   std::shared_ptr<void> listening;  // the first to go: it calls the others, and none afterwards
@@ -261,6 +263,11 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
                        server->call_after(delay, std::move(task));
                      });
   testing.api.expire();
+  platform::FolderOrigin origin;
+  if (options.engine) {
+    origin = platform::look_at_folder(data);
+    require_databases(data, origin.used);
+  }
   std::unique_ptr<PlatformSide> jobs;
   if (options.engine) jobs = std::make_unique<PlatformSide>(options, data);
   if (jobs) collect_code(*jobs, data, say);
@@ -336,6 +343,7 @@ void run_server(const ServeOptions& options, const std::function<void(const std:
           busy("too many requests wait");
       });
   if (jobs) {
+    settle_folder(data, origin, options.resume_queue, jobs->platform, jobs->schedules, say);
     jobs->platform.start();
     jobs->schedules.start();
   }

@@ -33,6 +33,8 @@ struct ServeOptions {
   tester::JudgeOptions judge;
   /// Where jobs run; nothing: there are none, and the server is the tester alone.
   std::function<std::unique_ptr<engine::Engine>()> engine{};
+  /// What is held because the folder is a copy goes on (site/copied_folder.h).
+  bool resume_queue = false;
   std::vector<std::string> names{};  ///< host names of the server, besides its address
   /// Endpoints of jobs are at job7-jupyter.DOMAIN; empty: localhost where only this machine can
   /// connect, else none.

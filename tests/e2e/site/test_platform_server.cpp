@@ -14,6 +14,7 @@ namespace assay::serve {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
@@ -107,6 +108,53 @@ TEST_F(PlatformServer, SaysAtOnceThatAnotherProgramHoldsItsRecords) {
     EXPECT_EQ(as_admin("GET", "/api/v1/jobs").status, 200) << "who reads waits for nobody";
   }
   EXPECT_EQ(submit().status, 201);
+}
+
+TEST_F(PlatformServer, SaysThatItsAccountsAreGoneInsteadOfMakingOneThatNobodyKeeps) {
+  const Json ann = {{"role", "member"}};
+  EXPECT_EQ(as_admin("PUT", "/api/v1/users/ann", ann).status, 201);
+  fs::rename(data_ / "accounts.db", data_ / "away.db");
+  const Reply refused = as_admin("PUT", "/api/v1/users/bob", ann);
+  EXPECT_EQ(refused.status, 503) << refused.response.body;
+  EXPECT_EQ(refused.response.header("retry-after"), "60");
+  fs::rename(data_ / "away.db", data_ / "accounts.db");
+  EXPECT_EQ(as_admin("PUT", "/api/v1/users/bob", ann).status, 201);
+}
+
+TEST_F(PlatformServer, DoesNotBeginAnewWithoutItsDatabases) {
+  EXPECT_TRUE(tester().end().ok());
+  for (const char* name : {"jobs.db", "accounts.db"}) {
+    const fs::path file = data_ / name;
+    fs::rename(file, data_ / "away.db");
+    for (const bool empty : {false, true}) {
+      if (empty) write_file_atomic(file, "");
+      const CommandResult begun =
+          assay({"serve", "--listen", "127.0.0.1:0", "--data", data_.string()});
+      EXPECT_EQ(begun.status.code, 3) << begun.out;
+      EXPECT_THAT(begun.err, AllOf(HasSubstr(file.string()), HasSubstr("assay serve restore"),
+                                   HasSubstr(empty ? "empty" : "missing")));
+      EXPECT_EQ(assay({"serve", "verify", "--data", data_.string()}).status.code, 3);
+    }
+    fs::rename(data_ / "away.db", file);
+  }
+  EXPECT_EQ(assay({"serve", "verify", "--data", data_.string()}).status.code, 0);
+}
+
+TEST_F(PlatformServer, RefusesWebhooksThatNobodyCouldTrustOrReach) {
+  EXPECT_TRUE(tester().end().ok());
+  const std::string secret = write("secret", "s\n").string();
+  const std::string empty = write("empty", "\n").string();
+  const auto begun = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"serve", "--listen", "127.0.0.1:0", "--data", data_.string()});
+    const CommandResult result = assay(std::move(more));
+    EXPECT_EQ(result.status.code, 2) << result.out;
+    return result.err;
+  };
+  EXPECT_THAT(begun({"--webhook-secret", secret}), HasSubstr("--webhook-secret needs --webhook"));
+  EXPECT_THAT(begun({"--webhook-secret", empty, "--webhook", "http://localhost:1/"}),
+              HasSubstr("the secret is empty"));
+  for (const char* url : {"http://localhost:0/", "http://localhost:99999/"})
+    EXPECT_THAT(begun({"--webhook-secret", secret, "--webhook", url}), HasSubstr("port"));
 }
 
 TEST_F(PlatformServer, RefusesWhatComesFromElsewhere) {

@@ -43,6 +43,7 @@ TesterProcess::TesterProcess(const fs::path& folder, const std::vector<std::stri
     if (line.starts_with(mark)) url_ = line.substr(mark.size());
     line.clear();
   }
+  said_ = all;
   if (url_.empty()) {
     ::waitpid(pid_, nullptr, 0);
     pid_ = -1;

@@ -24,6 +24,8 @@ class TesterProcess {
   ~TesterProcess();
 
   [[nodiscard]] const std::string& url() const { return url_; }
+  /// What it printed until it listened.
+  [[nodiscard]] const std::string& said() const { return said_; }
   [[nodiscard]] int port() const;
   [[nodiscard]] pid_t pid() const { return pid_; }
   void kill();  ///< as a crash would
@@ -33,6 +35,7 @@ class TesterProcess {
  private:
   pid_t pid_ = -1;
   std::string url_;
+  std::string said_;
 };
 
 /// A folder with a short run, a tester with a token "alice", and `assay push` at hand.

@@ -46,6 +46,27 @@ TEST_F(PlatformTest, SaysWhyAJobWaitsAndStartsItWhenTheNodeIsFree) {
   EXPECT_FALSE(platform_->waits(second));
 }
 
+// Whatever keeps it from being written down: here, who is told of the start.
+TEST_F(PlatformTest, AnEndIsOfTheMomentAtWhichItHappened) {
+  std::promise<void> told;
+  std::promise<void> go_on;
+  const auto listening = platform_->subscribe([&](const JobEvent& event) {
+    if (event.event != EventKind::started) return;
+    told.set_value();
+    go_on.get_future().wait();
+  });
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  log_->report({id, 1}, EventKind::started);
+  told.get_future().wait();
+  exit(id, 1);
+  const jobs::WallTime reported_ns = wall_now_ns();
+  go_on.set_value();
+  ASSERT_TRUE(becomes(id, State::finished));
+  EXPECT_LE(platform_->find(id)->job.life.ended_ns, reported_ns);
+  EXPECT_LE(platform_->timeline(id).back().at_ns, reported_ns);
+}
+
 TEST_F(PlatformTest, KillsWithTheGrace) {
   const jobs::JobId id = submit(job());
   ASSERT_TRUE(log_->saw("start 1.1"));

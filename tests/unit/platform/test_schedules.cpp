@@ -93,12 +93,38 @@ TEST_F(SchedulesTest, WhatIsMadeAfterTheMomentWaitsForTheNext) {
   EXPECT_TRUE(keys_.empty());
 }
 
+TEST_F(SchedulesTest, OfACopyAreHeldUntilTheyAreReleased) {
+  schedules().put(nightly(), kThree - 60 * kMinute);
+  Schedule other = nightly();
+  other.name = "paused";
+  other.paused = true;
+  schedules().put(other, kThree - 60 * kMinute);
+  const auto held = schedules().hold("it is a copy");
+  EXPECT_THAT(held, ElementsAre(Held::OfSchedule{"ann", "nightly"}));
+  made_.emplace(file(), submit());
+  EXPECT_EQ(schedules().submit_due(kThree), std::nullopt);
+  EXPECT_EQ(schedules().of("ann").at(0).last_error, "it is a copy");
+  schedules().release(held, kThree + kMinute);
+  EXPECT_EQ(schedules().submit_due(kThree + 2 * kMinute), kThree + 24 * 60 * kMinute);
+  EXPECT_TRUE(keys_.empty()) << "what came due meanwhile is not made up for";
+  EXPECT_TRUE(schedules().of("ann").at(1).paused) << "by its owner";
+}
+
 TEST_F(SchedulesTest, SayWhyAJobWasNotSubmitted) {
   schedules().put(nightly(), kThree - 60 * kMinute);
   refuse_ = "its owner may not submit jobs any more";
   (void)schedules().submit_due(kThree);
   EXPECT_EQ(schedules().of("ann").at(0).last_error, refuse_);
   EXPECT_EQ(schedules().of("ann").at(0).last_job, 0);
+}
+
+TEST_F(SchedulesTest, AFailureLeavesTheLastJobTheLast) {
+  schedules().put(nightly(), kThree - 60 * kMinute);
+  (void)schedules().submit_due(kThree);
+  refuse_ = "its owner may not submit jobs any more";
+  (void)schedules().submit_due(kThree + 24 * 60 * kMinute);
+  EXPECT_EQ(schedules().of("ann").at(0).last_error, refuse_);
+  EXPECT_EQ(schedules().of("ann").at(0).last_job, 1);
 }
 
 TEST_F(SchedulesTest, StayDueWhileNothingCanBeWrittenDown) {
@@ -118,15 +144,6 @@ TEST_F(SchedulesTest, OneThatCannotBePlannedIsInNobodysWay) {
     one.name = name;
     schedules().put(one, kThree - 60 * kMinute);
   }
-TEST_F(SchedulesTest, AFailureLeavesTheLastJobTheLast) {
-  schedules().put(nightly(), kThree - 60 * kMinute);
-  (void)schedules().submit_due(kThree);
-  refuse_ = "its owner may not submit jobs any more";
-  (void)schedules().submit_due(kThree + 24 * 60 * kMinute);
-  EXPECT_EQ(schedules().of("ann").at(0).last_error, refuse_);
-  EXPECT_EQ(schedules().of("ann").at(0).last_job, 1);
-}
-
   refuse_ = "planning took too long";
   refusal_ = Refusal::environment;
   refuses_ = "schedule:nightly:";

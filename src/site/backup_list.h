@@ -1,0 +1,55 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobs/job_state.h"
+
+namespace assay::site {
+
+/// BACKUP/backup.json: every file of a backup with its SHA-256, written last, so that a backup
+/// without it was cut off, or is of a version that wrote none.
+struct BackupList {
+  struct Entry {
+    std::string path{};  ///< below the backup
+    std::uint64_t size = 0;
+    std::string sha256{};
+    std::string link{};  ///< of a symbolic link: where it leads; it has no hash
+
+    static void fields(auto& self, auto&& field) {
+      field("path", self.path);
+      field.optional("size", self.size);
+      field.optional("sha256", self.sha256);
+      field.optional("link", self.link);
+    }
+  };
+  int format = 1;
+  std::string from{};  ///< the folder that it is a backup of
+  std::string made{};  ///< when, for people
+  jobs::WallTime made_ns = 0;
+  std::vector<Entry> files{};
+
+  static void fields(auto& self, auto&& field) {
+    field("format", self.format);
+    field("from", self.from);
+    field("made", self.made);
+    field("made_ns", self.made_ns);
+    field("files", self.files);
+  }
+};
+
+/// Of all that is in the folder, in order. Throws Error of kind environment.
+void write_backup_list(const std::filesystem::path& backup, const std::filesystem::path& data);
+
+/// Nothing: the folder has none. Throws Error of kind environment for one that cannot be
+/// understood.
+[[nodiscard]] std::optional<BackupList> read_backup_list(const std::filesystem::path& backup);
+
+/// What of it is missing, has been changed or has been added, one sentence each. Without `deep`,
+/// sizes count and contents do not.
+[[nodiscard]] std::vector<std::string> list_faults(const std::filesystem::path& backup,
+                                                   const BackupList& list, bool deep);
+
+}  // namespace assay::site
