@@ -19,14 +19,16 @@ namespace fs = std::filesystem;
 constexpr const char* kRemovedFile = "logs-removed.json";
 constexpr Nanoseconds kDay = std::chrono::hours(24);
 
-[[noreturn]] void fail(const char* what, const std::error_code& ec, const fs::path& where) {
-  throw Error(ErrorKind::environment, what + ec.message(), where.string());
-}
-
 void remove_folder(const fs::path& folder) {
   std::error_code ec;
   fs::remove_all(folder, ec);
-  if (ec) fail("it could not be removed: ", ec, folder);
+  if (ec)
+    throw Error(ErrorKind::environment, "it could not be removed: " + ec.message(),
+                folder.string());
+}
+
+Error unseen(const std::error_code& ec, const fs::path& where) {
+  return {ErrorKind::environment, "it cannot be looked at: " + ec.message(), where.string()};
 }
 
 // Those that are no links; none where `folder` is not there. Whatever cannot be looked at is an
@@ -39,10 +41,10 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   for (const fs::directory_iterator end; !ec && it != end; it.increment(ec)) {
     std::error_code of_entry;
     const fs::file_type type = it->symlink_status(of_entry).type();
-    if (type == fs::file_type::none) fail("it cannot be looked at: ", of_entry, it->path());
+    if (type == fs::file_type::none) throw unseen(of_entry, it->path());
     if (type == fs::file_type::directory) out.push_back(it->path());
   }
-  if (ec) fail("it cannot be looked at: ", ec, folder);
+  if (ec) throw unseen(ec, folder);
   return out;
 }
 
