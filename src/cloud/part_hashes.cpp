@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "core/cancelled.h"
 #include "core/digest.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -49,8 +50,7 @@ std::vector<std::string> md5_of_parts(const std::filesystem::path& path, std::ui
     for (std::uint64_t at = 0; at < length; at += kPiece) {
       const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, length - at));
       if (wait) wait(part, at + now, inner);
-      if (inner.stop_requested())
-        throw Error(ErrorKind::environment, "hashing was cancelled", path.string());
+      if (inner.stop_requested()) throw Cancelled("hashing was cancelled", path.string());
       read_fully(file.get(), begin + at, buffer.data(), now, path);
       md5.update({buffer.data(), now});
     }

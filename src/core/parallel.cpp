@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/error.h"
+#include "core/cancelled.h"
 
 namespace assay {
 
@@ -37,7 +37,7 @@ void run_parallel(std::size_t count, int threads, const std::stop_token& stop,
     work();
   }
   if (first) std::rethrow_exception(first);
-  if (stop.stop_requested()) throw Error(ErrorKind::environment, "the work was cancelled");
+  if (stop.stop_requested()) throw Cancelled("the work was cancelled");
 }
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/cancelled.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -161,9 +162,7 @@ Response Client::send(const Request& request, const Exchange& exchange) {
   const Nanoseconds limit = state_->options.total_limit;
   const std::int64_t deadline_ns =
       limit.count() > 0 ? start + limit.count() : std::numeric_limits<std::int64_t>::max();
-  const auto stopped = [&] {
-    return ExchangeError(redact(what + " was cancelled"), request.host());
-  };
+  const auto stopped = [&] { return Cancelled(redact(what + " was cancelled"), request.host()); };
   bool renewed = false;
   EasyHandle handle = state_->take();
   for (int tries = 1;; ++tries) {

@@ -69,7 +69,7 @@ class Authorizer {
 /// Callbacks and control for one request; all optional.
 struct Exchange {
   Authorizer* authorizer = nullptr;
-  std::stop_token stop;  ///< ends the request within a second, with an ExchangeError
+  std::stop_token stop;  ///< ends the request within a second: Cancelled
   /// A stream that is to last: `min_rate` does not count, only the stall does.
   bool open_ended = false;
   /// Called before every attempt, before it is authorized; may change the request (a Range to

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cloud/service_error.h"
+#include "core/cancelled.h"
 #include "http/exchange_error.h"
 #include "http/retry.h"
 
@@ -16,8 +17,10 @@ namespace {
 bool is_transient(const Error& error, Patience patience) {
   if (const auto* refusal = dynamic_cast<const cloud::ServiceError*>(&error))
     return refusal->status() >= 500 || refusal->status() == 429;
+  // What was cancelled without the user's wish had a limit of its own; end_at() is about the same.
   return patience == Patience::with_silence &&
-         dynamic_cast<const http::ExchangeError*>(&error) != nullptr;
+         (dynamic_cast<const http::ExchangeError*>(&error) != nullptr ||
+          dynamic_cast<const Cancelled*>(&error) != nullptr);
 }
 
 }  // namespace

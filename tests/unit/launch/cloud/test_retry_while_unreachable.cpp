@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cloud/service_error.h"
+#include "core/cancelled.h"
 #include "http/exchange_error.h"
 #include "launch/cloud/retry_while_unreachable.h"
 
@@ -57,6 +58,12 @@ TEST_F(Retry, NamesWhoWasSilentWhenTheTimeIsOver) {
     EXPECT_EQ(error.where(), "host:1");
     EXPECT_THAT(error.message(), HasSubstr("asking did not work: GET / got no answer"));
   }
+}
+
+TEST_F(Retry, IsOutOfTimeWhenTheWorkWasCancelledForItsLimit) {
+  RetryWhileUnreachable retry = make(Patience::with_silence);
+  retry.end_at(mono_now_ns() + Nanoseconds(5ms).count());
+  EXPECT_THROW(retry("fetching", [&] { throw Cancelled("the work was cancelled"); }), OutOfTime);
 }
 
 TEST_F(Retry, EndsWhenTheUserAsksTo) {
