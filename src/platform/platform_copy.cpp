@@ -30,10 +30,11 @@ Platform::Copied Platform::begin_as_copy(const CopyWords& words, jobs::WallTime 
   }
   if (!hold) return out;
   for (const jobs::Job& job : state_->store.unfinished()) {
-    if (job.life.state != jobs::State::queued && job.life.state != jobs::State::unapproved)
-      continue;
-    if (state_->apply(job.id, event_in_copy(jobs::EventKind::pause_asked, words.waits)).taken)
-      out.paused.push_back(job.id);
+    // Of a start that was cut off before the folder was this server's own.
+    bool held = job.life.state == jobs::State::paused && job.life.message.ends_with(words.waits);
+    if (job.life.state == jobs::State::queued || job.life.state == jobs::State::unapproved)
+      held = state_->apply(job.id, event_in_copy(jobs::EventKind::pause_asked, words.waits)).taken;
+    if (held) out.paused.push_back(job.id);
   }
   return out;
 }

@@ -136,7 +136,8 @@ std::vector<Held::OfSchedule> Schedules::hold(const std::string& words) {
   std::vector<Held::OfSchedule> out;
   std::vector<Schedule> next = all_;
   for (Schedule& one : next) {
-    if (one.paused) continue;
+    // With these words it was held by a start that was cut off.
+    if (one.paused && one.last_error != words) continue;
     one.paused = true;
     one.last_error = words;
     out.push_back({one.owner, one.name});

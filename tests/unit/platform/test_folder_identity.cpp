@@ -106,6 +106,8 @@ class PlatformOnCopy : public PlatformTest {
 TEST_F(PlatformOnCopy, WhatRanIsOverAndWhatWaitsIsHeld) {
   const auto started_ns = platform_->find(running_)->job.life.started_ns;
   const auto copied = platform_->begin_as_copy({"was running then", "held"}, started_ns + 3, true);
+  EXPECT_EQ(platform_->begin_as_copy({"was running then", "held"}, 0, true).paused, copied.paused)
+      << "after a start that was cut off";
   platform_->start();
   EXPECT_EQ(copied.lost, 1U);
   EXPECT_THAT(copied.paused, ElementsAre(waiting_, unapproved_));

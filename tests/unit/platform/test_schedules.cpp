@@ -102,6 +102,7 @@ TEST_F(SchedulesTest, OfACopyAreHeldUntilTheyAreReleased) {
   const auto held = schedules().hold("it is a copy");
   EXPECT_THAT(held, ElementsAre(Held::OfSchedule{"ann", "nightly"}));
   made_.emplace(file(), submit());
+  EXPECT_EQ(schedules().hold("it is a copy"), held) << "after a start that was cut off";
   EXPECT_EQ(schedules().submit_due(kThree), std::nullopt);
   EXPECT_EQ(schedules().of("ann").at(0).last_error, "it is a copy");
   schedules().release(held, kThree + kMinute);
