@@ -713,7 +713,7 @@ TEST_F(PreconditionTest, WhatAHookLeftWhoseControllerWasKilledIsSweptByTheNext) 
   plan_.hooks = {hook("pre", kBefore, "true")};
   const store::RunDir run = store::RunDir::create(folder_.path(), plan_);
   store::Journal(run.journal_file())
-      .append("round_start",
+      .append(store::JournalEvent::round_start,
               {{"case", "hook.before.pre"}, {"round", 1}, {"processes", "left/behind/1"}});
   SpawnOptions options;
   options.argv = {"sleep", "60"};
