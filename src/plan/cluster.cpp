@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "config/mapping.h"
 #include "core/address.h"
 #include "core/text.h"
@@ -84,6 +86,18 @@ void leave_out(const Node& node, std::vector<Host>& hosts) {
   if (hosts.empty()) node.fail("every host is excluded");
 }
 
+int read_min_nodes(const Node& node, const Cluster& cluster) {
+  const auto wanted = node.integer(1, kMaxNodes);
+  const std::size_t hosts =
+      cluster.hosts.empty() && cluster.traits.one_machine ? 1 : cluster.hosts.size();
+  // Hosts that are not listed are chosen by somebody else, who gives what the cases need.
+  if (hosts > 0 && wanted > static_cast<std::int64_t>(hosts))
+    node.fail(
+        fmt::format("min_nodes is {}, but the cluster has {}", wanted, counted(hosts, "host")),
+        "name more hosts under cluster.hosts, exclude fewer, or lower min_nodes");
+  return static_cast<int>(wanted);
+}
+
 }  // namespace
 
 Cluster read_cluster(const Node& node) {
@@ -94,7 +108,7 @@ Cluster read_cluster(const Node& node) {
   if (const Node* hosts = map.find("hosts")) cluster.hosts = read_hosts(*hosts);
   if (const Node* exclude = map.find("exclude")) leave_out(*exclude, cluster.hosts);
   if (const Node* nodes = map.find("min_nodes"))
-    cluster.min_nodes = static_cast<int>(nodes->integer(1, kMaxNodes));
+    cluster.min_nodes = read_min_nodes(*nodes, cluster);
   if (const Node* address = map.find("master_addr")) cluster.master_addr = read_host_name(*address);
   if (const Node* port = map.find("master_port"))
     cluster.master_port = static_cast<int>(port->integer(0, 65535));

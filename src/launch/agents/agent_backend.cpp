@@ -119,7 +119,7 @@ asio::awaitable<void> AgentBackend::compare_clocks() {
   }
 }
 
-// As many as the largest case needs, or the smallest case at least.
+// As many as used_hosts() gave; at least `min_nodes`, or what the smallest case needs.
 asio::awaitable<void> AgentBackend::gather_enough() {
   const auto missing = co_await gather(fleet_->size());
   int there = 0;

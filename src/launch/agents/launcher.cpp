@@ -50,7 +50,8 @@ std::vector<std::string> used_hosts(const plan::Plan& plan, const Launcher& laun
                     " nodes, but the cluster has " + std::to_string(hosts.size()),
                 plan.suite_file, "name more hosts under cluster.hosts, or lower the case's nodes");
   }
-  hosts.resize(static_cast<std::size_t>(nodes));
+  const std::size_t wanted = static_cast<std::size_t>(std::max(nodes, plan.cluster.min_nodes));
+  hosts.resize(std::min(wanted, hosts.size()));
   return hosts;
 }
 

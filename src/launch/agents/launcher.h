@@ -169,8 +169,8 @@ class Launcher {
 [[nodiscard]] std::filesystem::path at_home(const std::filesystem::path& path,
                                             const agent::Hello& hello);
 
-/// The hosts of the largest case, in node order. Throws Error of kind config when a case wants more
-/// nodes than there are hosts.
+/// The hosts of the largest case, in node order, and behind them as many as `min_nodes` counts.
+/// Throws Error of kind config when a case wants more nodes than there are hosts.
 [[nodiscard]] std::vector<std::string> used_hosts(const plan::Plan& plan, const Launcher& launcher);
 
 /// The plan's vendor's command for the state of devices; empty: it has none.

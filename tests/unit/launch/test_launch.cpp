@@ -54,6 +54,20 @@ TEST(LocalLauncher, RendersOneAgentPerHost) {
   EXPECT_EQ(commands[1].nodes, std::vector<int>{1});
 }
 
+TEST(UsedHosts, AreThoseOfTheLargestCaseAndAsManyAsMinNodesCounts) {
+  plan::Plan plan;
+  plan.cluster.hosts = {{"alpha", 0}, {"beta", 0}, {"gamma", 0}};
+  plan.cases.resize(2);
+  plan.cases[0].nodes = 1;
+  plan.cases[1].nodes = 2;
+  const auto launcher = make_launcher(plan.cluster, ASSAY_BIN_DIR);
+  EXPECT_EQ(used_hosts(plan, *launcher), (std::vector<std::string>{"alpha", "beta"}));
+  plan.cluster.min_nodes = 1;
+  EXPECT_EQ(used_hosts(plan, *launcher).size(), 2U);
+  plan.cluster.min_nodes = 3;
+  EXPECT_EQ(used_hosts(plan, *launcher), (std::vector<std::string>{"alpha", "beta", "gamma"}));
+}
+
 TEST(MakeLauncher, RefusesALauncherThatStartsNoAgents) {
   plan::Cluster cluster;
   cluster.use_launcher(plan::ModelArtsOptions{});

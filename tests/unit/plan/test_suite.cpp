@@ -226,6 +226,9 @@ TEST(SuiteErrors, OfHostsThatAreExcludedNameThePlace) {
   EXPECT_THAT(with("exclude: [n1, n1]"), HasSubstr("excluded twice"));
   EXPECT_THAT(with("exclude: [n1, n2]"), HasSubstr("every host is excluded"));
   EXPECT_THAT(with("min_nodes: 0"), HasSubstr("from 1 to 100000"));
+  EXPECT_THAT(with("min_nodes: 3"), HasSubstr("min_nodes is 3, but the cluster has 2 hosts"));
+  EXPECT_THAT(with("min_nodes: 3"), StartsWith("s.yaml:2:"));
+  EXPECT_THAT(with("exclude: [n2], min_nodes: 2"), HasSubstr("but the cluster has 1 host"));
   EXPECT_THAT(with("exclude: [n3]"), StartsWith("s.yaml:2:"));
 }
 
