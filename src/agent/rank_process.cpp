@@ -22,26 +22,47 @@ constexpr std::size_t kReadsAfterExit = 1024;
 constexpr std::size_t kMinLiveBytes = 1024;
 
 // What srun tells the agent about its own task contradicts the ranks' numbers, and an srun that a
-// rank starts would take it for its own. What is about the whole job stays.
-constexpr std::array<std::string_view, 19> kOfTheAgentsTask{"SLURM_PROCID",
-                                                            "SLURM_LOCALID",
-                                                            "SLURM_NODEID",
-                                                            "SLURM_NTASKS",
-                                                            "SLURM_NPROCS",
-                                                            "SLURM_GTIDS",
-                                                            "SLURM_TASK_PID",
-                                                            "SLURM_STEP_ID",
-                                                            "SLURM_STEPID",
-                                                            "SLURM_STEP_NODELIST",
-                                                            "SLURM_STEP_NUM_NODES",
-                                                            "SLURM_STEP_NUM_TASKS",
-                                                            "SLURM_STEP_GPUS",
-                                                            "SLURM_STEP_TASKS_PER_NODE",
-                                                            "SLURM_STEP_LAUNCHER_PORT",
-                                                            "SLURM_SRUN_COMM_HOST",
-                                                            "SLURM_SRUN_COMM_PORT",
-                                                            "PMI_RANK",
-                                                            "PMI_SIZE"};
+// rank starts would take it for its own: so also how the agents' step divides its tasks, one a
+// node. What is about the whole job stays. SLURM_TASKS_PER_NODE does, too: mpirun wants it wherever
+// there is a job, and under Slurm the round sets it to what its world is
+// (rendezvous/environment.cpp).
+constexpr auto kOfTheAgentsTask = std::to_array<std::string_view>({
+    "PMI_RANK",
+    "PMI_SIZE",
+    "SLURM_GTIDS",
+    "SLURM_LOCALID",
+    "SLURM_NODEID",
+    "SLURM_NPROCS",
+    "SLURM_NTASKS",
+    "SLURM_NTASKS_PER_CORE",
+    "SLURM_NTASKS_PER_GPU",
+    "SLURM_NTASKS_PER_NODE",
+    "SLURM_NTASKS_PER_SOCKET",
+    "SLURM_NTASKS_PER_TRES",
+    "SLURM_PROCID",
+    "SLURM_SRUN_COMM_HOST",
+    "SLURM_SRUN_COMM_PORT",
+    "SLURM_STEPID",
+    "SLURM_STEP_GPUS",
+    "SLURM_STEP_ID",
+    "SLURM_STEP_LAUNCHER_PORT",
+    "SLURM_STEP_NODELIST",
+    "SLURM_STEP_NUM_NODES",
+    "SLURM_STEP_NUM_TASKS",
+    "SLURM_STEP_TASKS_PER_NODE",
+    "SLURM_TASK_PID",
+});
+
+// In a job of several components (before Slurm 20.02: packs) srun sets everything for each of them,
+// too, and there nobody sets the tasks of a node right.
+bool is_of_the_agents_task(std::string_view name) {
+  const auto group = std::min(name.find("_HET_GROUP_"), name.find("_PACK_GROUP_"));
+  if (group != std::string_view::npos) {
+    name = name.substr(0, group);
+    if (name == "SLURM_TASKS_PER_NODE") return true;
+  }
+  return std::ranges::find(kOfTheAgentsTask, name) != kOfTheAgentsTask.end();
+}
 
 }  // namespace
 
@@ -51,9 +72,7 @@ std::vector<std::string> environment_of_rank(const std::vector<std::string>& ove
   const auto inherited = all.begin() + static_cast<std::ptrdiff_t>(overrides.size());
   all.erase(std::remove_if(inherited, all.end(),
                            [](std::string_view entry) {
-                             return std::ranges::find(kOfTheAgentsTask,
-                                                      entry.substr(0, entry.find('='))) !=
-                                    kOfTheAgentsTask.end();
+                             return is_of_the_agents_task(entry.substr(0, entry.find('=')));
                            }),
             all.end());
   return all;

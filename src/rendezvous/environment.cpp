@@ -215,6 +215,9 @@ Environment node_environment(const plan::Plan& plan, const plan::CasePlan& plan_
                   {"ASSAY_CASE", plan_case.name},
                   {"ASSAY_ROUND", std::to_string(placement.round)}};
   env.insert(placement.env.begin(), placement.env.end());
+  // The agents' step has one task a node, and mpirun would believe that more than its hostfile.
+  if (std::holds_alternative<plan::SlurmOptions>(plan.cluster.options))
+    env["SLURM_TASKS_PER_NODE"] = fmt::format("{}(x{})", plan_case.procs, plan_case.nodes);
   const std::string visible = plan.vendor_data.value("visible_devices", "");
   if (!visible.empty()) env[visible] = device_numbers(plan_case.procs);
   const NodeContext at{plan, plan_case, placement, node, node_dir};

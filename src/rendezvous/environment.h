@@ -12,8 +12,9 @@ namespace assay::rendezvous {
 using Environment = std::map<std::string, std::string>;
 
 /// The variables that all ranks of node `node` have in common: ASSAY_*, the vendor's
-/// visible-devices variable, and the variables of the case's flavors of rendezvous
-/// (docs/rendezvous.md lists them). `node_dir` is the node's folder as seen there. Pure.
+/// visible-devices variable, under Slurm how many processes the nodes have, and the variables of
+/// the case's flavors of rendezvous (docs/rendezvous.md lists them). `node_dir` is the node's
+/// folder as seen there. Pure.
 [[nodiscard]] Environment node_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
                                            const Placement& placement, int node,
                                            const std::filesystem::path& node_dir);

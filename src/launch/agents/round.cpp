@@ -322,8 +322,10 @@ asio::awaitable<RoundOutcome> Round::run() {
   // Agents that end may take a while to close their connection: another round must not get them.
   for (const int node : machine_.leaving()) fleet_.drop(node);
   for (int node = 0; node < nodes() && !scheduler.empty(); ++node) fleet_.drop(node);
-  say_unmarked();
   RoundOutcome outcome = machine_.outcome(scheduler);
+  // A head that failed may have started nothing at all, whatever it hands on.
+  if (outcome.status != RoundStatus::failed && outcome.status != RoundStatus::launch_failed)
+    say_unmarked();
   for (int node = 0; node < nodes(); ++node)
     if (machine_.files(node)) outcome.listed.insert(layout::node_folder(host(node), node));
   co_return outcome;

@@ -263,6 +263,17 @@ TEST(Environment, EveryFlavorOfThePlanHasVariablesOfItsOwn) {
     EXPECT_GT(Cluster({flavor}).rank(0).size(), without) << flavor;
 }
 
+// The step of the agents has one task a node.
+TEST(Environment, UnderSlurmTheTasksOfANodeAreTheCasesProcesses) {
+  Cluster cluster({"mpi"});
+  EXPECT_FALSE(cluster.node(0).env.contains("SLURM_TASKS_PER_NODE"));
+  cluster.plan.cluster.use_launcher(plan::SlurmOptions{});
+  cluster.plan_case.launch = plan::LaunchMode::head;
+  EXPECT_EQ(cluster.node(0).env.at("SLURM_TASKS_PER_NODE"), "8(x2)");
+  cluster.plan_case.env["SLURM_TASKS_PER_NODE"] = "1";
+  EXPECT_EQ(cluster.rank(0).at("SLURM_TASKS_PER_NODE"), "1");
+}
+
 TEST(NodeNames, AreThoseOfTheHostsAndThoseOfThatPlatform) {
   const Cluster cluster({"dlws"});
   const auto names = node_names(cluster.plan, cluster.placement());
