@@ -128,7 +128,7 @@ constexpr std::array kFindings{
                 "'assay check' says what can be looked at"},
     FindingText{"hardware-named", "a case names other hardware than there is",
                 "Peaks, MFU and comparisons go by the name in the suite, so all of them would be "
-                "wrong.",
+                "wrong. Where no device can be seen on a node, nothing says that it is right.",
                 "name the hardware that is there in the suite's cases"},
     FindingText{"nodes-apart", "hosts of different names are one machine",
                 "What several nodes reach on one machine is not what they reach on several.",

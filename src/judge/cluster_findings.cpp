@@ -59,6 +59,63 @@ void check_hardware(const plan::Plan& plan, const Json& system, std::vector<Find
                  Aspect::plausibility});
 }
 
+std::string hosts_text(const std::set<std::string>& hosts) {
+  return hosts.size() > kShownHosts
+             ? counted(hosts.size(), "host")
+             : join(std::vector<std::string>(hosts.begin(), hosts.end()), ", ");
+}
+
+// Who names an H100 has to have one: without a device that can be seen nothing says that there is
+// any. Where no agent asks (a service runs the job), it is the service that says what it gave.
+void check_hardware_is_there(const plan::Plan& plan, const Json& system,
+                             std::vector<Finding>& out) {
+  if (!plan.cluster.traits.starts_agents) return;
+  const Json& known = object_at(plan.vendor_data, "hardware");
+  std::map<std::string, int> nodes_of;  // that cases take, by the hardware that they name
+  for (const plan::CasePlan& plan_case : plan.cases)
+    if (known.contains(plan_case.hardware))
+      nodes_of[plan_case.hardware] = std::max(nodes_of[plan_case.hardware], plan_case.nodes);
+  if (nodes_of.empty()) return;
+  std::vector<std::string> named;
+  for (const auto& [hardware, nodes] : nodes_of) named.push_back(hardware);
+  const Json& query = object_at(plan.vendor_data, "query");
+  if (query.empty()) {
+    out.push_back({"hardware-named",
+                   Severity::warning,
+                   fmt::format("cases name the hardware {}, and the file of the vendor {} has no "
+                               "command that lists devices: nothing says whether they are there",
+                               printable(join(named, ", ")), printable(plan.vendor)),
+                   "add a 'query' to the vendor's file",
+                   "",
+                   {},
+                   Aspect::plausibility});
+    return;
+  }
+  std::set<std::string> blind;
+  int place = 0;
+  for (const Json& node : list_at(system, "nodes")) {
+    const auto number = static_cast<int>(integer_at(node, "node", place++));
+    const bool is_used =
+        std::ranges::any_of(nodes_of, [&](const auto& one) { return number < one.second; });
+    if (is_used && list_at(node, "devices").empty()) blind.insert(text_at(node, "host"));
+  }
+  if (blind.empty()) return;
+  const Json& command = list_at(query, "command");
+  const std::string tool = command.empty() || !command[0].is_string()
+                               ? "the vendor's tool"
+                               : command[0].get<std::string>();
+  out.push_back({"hardware-named",
+                 Severity::incomplete,
+                 fmt::format("cases name the hardware {}, and no device can be seen on {}",
+                             printable(join(named, ", ")), printable(hosts_text(blind))),
+                 fmt::format("see that {} lists the devices there ('assay check' says what is "
+                             "wrong), or name in the suite's cases what they ran on",
+                             printable(tool)),
+                 "",
+                 {},
+                 Aspect::plausibility});
+}
+
 void check_machines(const plan::Plan& plan, const Json& system, std::vector<Finding>& out) {
   if (plan.cluster.traits.one_machine) return;
   std::map<std::string, std::set<std::string>> hosts_by_boot;
@@ -67,10 +124,7 @@ void check_machines(const plan::Plan& plan, const Json& system, std::vector<Find
       hosts_by_boot[boot].insert(text_at(node, "host"));
   std::vector<std::string> same;
   for (const auto& [boot, hosts] : hosts_by_boot)
-    if (hosts.size() > 1)
-      same.push_back(hosts.size() > kShownHosts
-                         ? counted(hosts.size(), "host")
-                         : join(std::vector<std::string>(hosts.begin(), hosts.end()), ", "));
+    if (hosts.size() > 1) same.push_back(hosts_text(hosts));
   if (same.empty()) return;
   out.push_back(
       {"nodes-apart",
@@ -115,6 +169,7 @@ std::vector<Finding> cluster_findings(const plan::Plan& plan, const Json& system
                                       const std::vector<Json>& events) {
   std::vector<Finding> out;
   check_hardware(plan, system, out);
+  check_hardware_is_there(plan, system, out);
   check_machines(plan, system, out);
   check_left_out(events, out);
   return out;

@@ -19,7 +19,8 @@ class ClusterFindings : public ::testing::Test {
                           {{"A100", Json::object()},
                            {"H100", Json::object()},
                            {"H20", Json::object()},
-                           {"H200", Json::object()}}}};
+                           {"H200", Json::object()}}},
+                         {"query", {{"command", {"nvidia-smi", "-L"}}}}};
     plan_.cases.emplace_back().hardware = "H100";
   }
   static Json node(const std::string& host, const std::string& device,
@@ -57,10 +58,44 @@ TEST_F(ClusterFindings, KnowThatAnH20IsNoH200) {
 
 TEST_F(ClusterFindings, SayNothingOfNamesThatNothingCanBeHeldAgainst) {
   EXPECT_THAT(of({node("n1", "a device of tomorrow")}), IsEmpty());
-  EXPECT_THAT(of({{{"host", "n1"}}}), IsEmpty());
   plan_.cases[0].hardware = "our-cluster";
   EXPECT_THAT(of({node("n1", "NVIDIA A100-SXM4-80GB")}), IsEmpty());
   EXPECT_THAT(cluster_findings(plan_, Json::array({1}), {Json(1)}), IsEmpty());
+}
+
+TEST_F(ClusterFindings, OfHardwareThatNobodySeesAreIncomplete) {
+  const auto found = of({{{"host", "n1"}, {"devices", Json::array()}}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rule, "hardware-named");
+  EXPECT_EQ(found[0].severity, Severity::incomplete);
+  EXPECT_THAT(found[0].reason,
+              HasSubstr("name the hardware H100, and no device can be seen on n1"));
+  EXPECT_THAT(found[0].advice, HasSubstr("see that nvidia-smi lists"));
+  EXPECT_EQ(of({{{"host", "n1"}}}).size(), 1U);
+}
+
+TEST_F(ClusterFindings, NameTheNodesOfACaseThatSeeNoDevice) {
+  plan_.cases[0].nodes = 2;
+  const Json blind{{"host", "n2"}, {"devices", Json::array()}};
+  const auto found = of({node("n1", "NVIDIA H100"), blind});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_THAT(found[0].reason, HasSubstr("no device can be seen on n2"));
+  plan_.cases[0].nodes = 1;  // another case takes the second node, and names nothing
+  plan_.cases.emplace_back().nodes = 2;
+  EXPECT_THAT(of({node("n1", "NVIDIA H100"), blind}), IsEmpty());
+}
+
+TEST_F(ClusterFindings, SayThatNobodyCanAskForDevices) {
+  plan_.vendor_data.erase("query");
+  const auto found = of({{{"host", "n1"}}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].severity, Severity::warning);
+  EXPECT_THAT(found[0].advice, HasSubstr("'query'"));
+}
+
+TEST_F(ClusterFindings, AskNothingOfNodesOfAService) {
+  plan_.cluster.use_launcher(plan::ModelArtsOptions{});
+  EXPECT_THAT(of({{{"host", "worker-0"}}}), IsEmpty());
 }
 
 TEST_F(ClusterFindings, NameHostsThatAreOneMachine) {
