@@ -67,21 +67,31 @@ std::string list(const std::vector<const RankEvidence*>& ranks) {
   return rank_list(std::move(numbers));
 }
 
+std::int64_t steps_of(const RankEvidence& rank, const RoundResult& result) {
+  const auto at = std::ranges::find(result.ranks, rank.rank, &RankResult::rank);
+  return at == result.ranks.end() ? 0 : at->steps;
+}
+
 // The first one to look at: the one that the others waited for, where that was told while they did,
-// else the one that got least far among those that had to be ended.
-const RankEvidence* least_far(const std::vector<const RankEvidence*>& ranks,
-                              const RoundEvidence& evidence, const RoundResult& result) {
-  const RankEvidence* behind = nullptr;
+// else the one that got least far among those that had to be ended, or the first of them.
+const RankEvidence* first_to_look_at(const std::vector<const RankEvidence*>& ranks,
+                                     const RoundEvidence& evidence, const RoundResult& result) {
   for (const RankEvidence* rank : ranks)
     if (std::ranges::find(evidence.culprits, rank->rank) != evidence.culprits.end()) return rank;
-  std::int64_t fewest = 0;
+  const auto least = std::ranges::min_element(
+      ranks, {}, [&](const RankEvidence* rank) { return steps_of(*rank, result); });
+  return least == ranks.end() ? nullptr : *least;
+}
+
+// Whether some of the others made more steps, and none fewer.
+bool is_least_far(const RankEvidence& one, const std::vector<const RankEvidence*>& ranks,
+                  const RoundResult& result) {
+  const std::int64_t own = steps_of(one, result);
+  bool behind = false;
   for (const RankEvidence* rank : ranks) {
-    const auto at = std::ranges::find(result.ranks, rank->rank, &RankResult::rank);
-    const std::int64_t steps = at == result.ranks.end() ? 0 : at->steps;
-    if (behind == nullptr || steps < fewest) {
-      behind = rank;
-      fewest = steps;
-    }
+    const std::int64_t steps = steps_of(*rank, result);
+    if (steps < own) return false;
+    behind = behind || steps > own;
   }
   return behind;
 }
@@ -89,16 +99,16 @@ const RankEvidence* least_far(const std::vector<const RankEvidence*>& ranks,
 Finding ended_for(const RoundEvidence& evidence, const RoundResult& result, std::string rule,
                   EndedBy how, const std::string& what, const std::string& advice) {
   auto ranks = ended_by(evidence, how);
-  const RankEvidence* behind = least_far(ranks, evidence, result);
+  const RankEvidence* first = first_to_look_at(ranks, evidence, result);
   Finding finding{std::move(rule), Severity::invalid, what, advice, ""};
-  if (behind == nullptr) return finding;
-  const auto at = std::ranges::find(result.ranks, behind->rank, &RankResult::rank);
+  if (first == nullptr) return finding;
   finding.reason += fmt::format("; {} had to be ended", list(ranks));
-  if (ranks.size() > 1 && at != result.ranks.end() && at->steps > 0)
-    finding.reason += fmt::format(", least far was {} at step {}", name_of(*behind), at->steps);
-  finding.advice += "; " + see(*behind) + kRunAgain;
-  finding.quote = behind->log.last_lines;
-  finding.where = name_of(*behind);
+  if (const std::int64_t steps = steps_of(*first, result);
+      steps > 0 && is_least_far(*first, ranks, result))
+    finding.reason += fmt::format(", least far was {} at step {}", name_of(*first), steps);
+  finding.advice += "; " + see(*first) + kRunAgain;
+  finding.quote = first->log.last_lines;
+  finding.where = name_of(*first);
   return finding;
 }
 

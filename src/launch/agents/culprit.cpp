@@ -18,6 +18,8 @@ constexpr double kComputes = 0.5;
 // Ranks that wait for the same one fall silent within a step of each other.
 constexpr double kWellBefore = 2;     // times as long
 constexpr double kWellBefore_s = 10;  // and so much longer at least
+// Its last step is so many times longer ago than its last output, which therefore is another.
+constexpr double kTalks = 2;
 
 Ranks those(const Ranks& ranks, const std::function<bool(const LivingRank&)>& fits) {
   Ranks out;
@@ -52,6 +54,23 @@ Culprits least_far(const Ranks& ranks) {
   if (!differ) return {};
   return {those(ranks, [&](const LivingRank& one) { return how_far(one) == least; }),
           "the others are further on"};
+}
+
+// A rank that has printed since its last step, and goes on to, is not the one that hangs.
+bool talks(const LivingRank& one) {
+  return one.rank.idle_s * kTalks < one.rank.event_idle_s;
+}
+
+// Where all have told of their steps: programs whose first rank alone prints have others that are
+// silent, and mean nothing by it.
+Culprits silent_among_talkers(const Ranks& ranks) {
+  if (!std::ranges::all_of(ranks, [](const LivingRank& one) { return how_far(one).has_value(); }))
+    return {};
+  const Ranks silent = those(ranks, std::not_fn(talks));
+  if (silent.size() == ranks.size()) return {};
+  if (silent.size() == 1 || are_few(silent, ranks))
+    return {silent, "it fell silent and the others still print"};
+  return {};
 }
 
 Culprits by_cpu(const Ranks& ranks) {
@@ -91,6 +110,8 @@ Culprits tell_culprits(const Ranks& living) {
   if (living.size() < 2) return {living, {}};
   if (const Ranks some = those(living, stopped); !some.empty()) return {some, {}};
   if (const Culprits behind = least_far(living); !behind.ranks.empty()) return behind;
+  // Before what their processes are at just now, which for those that print is something else soon.
+  if (const Culprits quiet = silent_among_talkers(living); !quiet.ranks.empty()) return quiet;
   const Ranks held = those(living, [](const LivingRank& one) { return one.rank.state == "D"; });
   if (are_few(held, living)) return {held, {}};
   for (const auto tell : {by_cpu, by_place, silent_longest})

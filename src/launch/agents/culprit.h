@@ -20,7 +20,8 @@ struct Culprits {
 
 /// Who is waited for, among ranks that need each other. What is told first is believed: a process
 /// that was stopped; the ranks that got least far by their PerfLog (steps ended, then whether they
-/// are inside of the next one); those that the kernel holds (disk, driver); the few that compute
+/// are inside of the next one); the few, or the one, that are silent while the others step no more
+/// but still print; those that the kernel holds (disk, driver); the few that compute
 /// while the others sleep, or sleep while the others compute (who waits for a collective either
 /// sleeps or polls, but all of them alike); the few that sleep elsewhere in the kernel; the one
 /// that fell silent well before the others. Pure.

@@ -7,7 +7,9 @@ namespace assay::judge {
 namespace {
 
 using namespace testing;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 plan::CasePlan strict_plan(int procs) {
@@ -95,6 +97,21 @@ TEST(TimedOutRound, NamesTheRankThatGotLeastFar) {
   EXPECT_THAT(round.findings[0].reason, HasSubstr("did not end within 5m; ranks 0–2"));
   EXPECT_THAT(round.findings[0].reason, HasSubstr("rank 1 on node0 at step 40"));
   EXPECT_EQ(round.ranks[0].ended_by, "assay: time limit");
+}
+
+TEST(StalledRound, NamesNobodyAsLeastFarWhereAllAreEqual) {
+  std::vector<RankEvidence> ranks{constant_rank(0), constant_rank(1), constant_rank(2)};
+  for (RankEvidence& rank : ranks) {
+    rank.exit = ExitStatus{std::nullopt, 9};
+    rank.ended_by = EndedBy::stall;
+    rank.log.last_lines = {"log of rank " + std::to_string(rank.rank)};
+  }
+  RoundEvidence evidence = with_status(RoundStatus::stalled, ranks);
+  evidence.culprits = {1};
+  const RoundResult round = judge_round(case_plan(1, 3), evidence);
+  EXPECT_THAT(round.findings[0].reason, HasSubstr("ranks 0–2 had to be ended"));
+  EXPECT_THAT(round.findings[0].reason, Not(HasSubstr("least far")));
+  EXPECT_THAT(round.findings[0].quote, ElementsAre("log of rank 1"));
 }
 
 TEST(StalledRound, IsInvalid) {

@@ -118,6 +118,34 @@ TEST(Culprit, IsTheOneThatFellSilentWellBeforeTheOthers) {
   EXPECT_THAT(told(ranks), ElementsAre(2));
 }
 
+// Three ranks at the same step: two say every half second that they wait.
+TEST(Culprit, IsTheOneThatIsSilentWhileTheOthersPrintThatTheyWait) {
+  auto ranks = gang();
+  ranks.resize(3);
+  let_all_step(ranks, 5, false);
+  for (LivingRank& one : ranks) {
+    one.rank.event_idle_s = 8.5;
+    one.rank.idle_s = 0.4;
+  }
+  ranks[1].rank.event_idle_s = ranks[1].rank.idle_s = 7.5;  // of an earlier heartbeat
+  EXPECT_THAT(told(ranks), ElementsAre(1));
+  EXPECT_EQ(tell_culprits(ranks).why, "it fell silent and the others still print");
+  ranks[2].rank.state = "D";  // it writes its line just now
+  ranks[0].rank.waits_in = "pipe_write";
+  EXPECT_THAT(told(ranks), ElementsAre(1));
+}
+
+TEST(Culprit, IsNotToldByTheSilenceOfMostRanks) {
+  auto ranks = gang();
+  let_all_step(ranks, 5, false);
+  ranks[0].rank.idle_s = 0.4;  // the first rank alone prints
+  EXPECT_THAT(told(ranks), IsEmpty());
+  ranks.resize(2);
+  ranks[1].rank.events = ranks[1].rank.steps = 0;
+  ranks[1].rank.idle_s = 3;
+  EXPECT_THAT(told(ranks), IsEmpty());
+}
+
 TEST(Culprit, IsNotToldByHalfOfTheRanks) {
   auto ranks = gang();
   for (std::size_t i = 0; i < 4; ++i) ranks[i].rank.cpu = 1.0;
