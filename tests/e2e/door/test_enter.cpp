@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "e2e/door/door_test.h"
@@ -118,6 +119,47 @@ TEST_F(EnterJob, OnlyTheOwnerAndWhomTheyShareItWithComeIn) {
   EXPECT_EQ(enter().out, "inside\n");
   const Reply audit = api("GET", "/audit?limit=20");
   EXPECT_THAT(audit.body, HasSubstr("enter_job"));
+}
+
+TEST_F(EnterJob, AShellEndsWithTheTokenThatItWasEnteredWith) {
+  serve();
+  const long id = running("");
+  const std::string eve = make_member("eve");
+  ASSERT_EQ(api("PATCH", fmt::format("/jobs/{}", id), R"({"shared_with":["eve"]})").status, 200);
+  const auto enter = [&](const std::string& token) {
+    UniqueFd fd = connect();
+    write_all(fd.get(),
+              fmt::format("GET /api/v1/jobs/{}/enter HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n"
+                          "Connection: Upgrade\r\nUpgrade: assay-entry\r\n"
+                          "Authorization: Bearer {}\r\n\r\n",
+                          id, server().port(), token),
+              "server");
+    EXPECT_THAT(read_until(fd.get(), "\r\n\r\n"), HasSubstr(" 101 "));
+    return fd;
+  };
+  const UniqueFd shell = enter(eve);
+  const UniqueFd stays = enter(admin_token());
+  const UniqueFd events = connect();
+  write_all(events.get(),
+            fmt::format("GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n"
+                        "Authorization: Bearer {}\r\n\r\n",
+                        server().port(), eve),
+            "server");
+  EXPECT_THAT(read_until(events.get(), "listening"), HasSubstr("listening"));
+  ASSERT_EQ(api("DELETE", "/tokens/test", "", eve).status, 200);
+  const auto ends = [](int fd, std::chrono::milliseconds limit) {
+    return eventually(
+        [fd] {
+          char bytes[4096];
+          pollfd ready{fd, POLLIN, 0};
+          return ::poll(&ready, 1, 0) > 0 && ::read(fd, bytes, sizeof bytes) <= 0;
+        },
+        limit);
+  };
+  EXPECT_TRUE(ends(events.get(), std::chrono::seconds(10)));
+  EXPECT_TRUE(ends(shell.get(), std::chrono::seconds(30)));
+  pollfd quiet{stays.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&quiet, 1, 0), 0) << "who has another token stays";
 }
 
 TEST_F(EnterJob, APlainSshAndScpGoThroughTheDoor) {
