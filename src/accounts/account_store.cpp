@@ -2,7 +2,7 @@
 
 namespace assay::accounts {
 
-const std::array<std::string_view, 3> kAccountSchema{R"(
+const std::array<std::string_view, 4> kAccountSchema{R"(
 CREATE TABLE people (
   name TEXT PRIMARY KEY,
   full_name TEXT NOT NULL,
@@ -75,6 +75,10 @@ CREATE TABLE identities (
   PRIMARY KEY (issuer, subject)
 ) WITHOUT ROWID;
 CREATE INDEX identities_by_person ON identities (person);
+)",
+                                                     R"(
+ALTER TABLE tokens ADD COLUMN made_by TEXT REFERENCES tokens (sha256) ON DELETE CASCADE;
+CREATE INDEX tokens_by_maker ON tokens (made_by);
 )"};
 
 }  // namespace assay::accounts

@@ -113,7 +113,7 @@ void Accounts::put(const Person& person, WallTime now_ns) {
     throw Error(ErrorKind::usage, "not a known language", {}, "one of: en, zh");
   const std::scoped_lock lock(lock_);
   Transaction transaction(database_);
-  refuse_former_name(person.name);
+  refuse_taken_name(person.name);
   database_
       .prepare(
           "INSERT INTO people (name, full_name, role, disabled, language, made_ns)"
@@ -134,8 +134,17 @@ void Accounts::put(const Person& person, WallTime now_ns) {
   transaction.commit();
 }
 
-void Accounts::refuse_former_name(const std::string& name) {
-  Statement row = database_.prepare("SELECT 1 FROM former_names WHERE name = ?1");
+void Accounts::refuse_taken_name(const std::string& name) {
+  Statement known = database_.prepare("SELECT 1 FROM people WHERE name = ?1");
+  if (known.bind(1, name).step()) return;
+  Statement alike = database_.prepare("SELECT name FROM people WHERE name = ?1 COLLATE NOCASE");
+  if (alike.bind(1, name).step())
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("there is a user '{}' already, and names that differ in capital letters "
+                    "alone are taken for each other",
+                    alike.text(0)));
+  Statement row = database_.prepare("SELECT 1 FROM former_names WHERE name = ?1 COLLATE NOCASE");
   if (row.bind(1, name).step())
     throw Error(ErrorKind::usage,
                 fmt::format("the name '{}' was somebody's who has been deleted", name), {},

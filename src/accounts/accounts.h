@@ -110,7 +110,8 @@ class Accounts {
   [[nodiscard]] std::vector<Person> people();
   [[nodiscard]] std::optional<Person> find(const std::string& name);
   /// New, or as it is to be from now on; who is disabled is signed out. The last administrator
-  /// cannot be disabled, demoted or removed.
+  /// cannot be disabled, demoted or removed. A new name differs from all others by more than the
+  /// case of letters.
   void put(const Person& person, WallTime now_ns);
   /// Ends the person's sessions, but for the one of `keep_session`.
   void set_password(const std::string& name, std::string_view password,
@@ -143,9 +144,10 @@ class Accounts {
   /// stays, because the person is the last administrator.
   bool shut_out(const std::string& name);
 
-  /// Shown once. `expires_ns` 0: never.
+  /// Shown once. `expires_ns` 0: never. One that is made with a token ends with that.
   [[nodiscard]] std::string make_token(const std::string& user, const std::string& name,
-                                       WallTime expires_ns, WallTime now_ns);
+                                       WallTime expires_ns, WallTime now_ns,
+                                       const Credential& with = {});
   [[nodiscard]] std::vector<Token> tokens(const std::string& user);
   /// False: there is none of that name.
   bool revoke_token(const std::string& user, const std::string& name);
@@ -183,7 +185,7 @@ class Accounts {
   [[nodiscard]] std::optional<Session> session_of(const std::string& sha256, WallTime now_ns);
   [[nodiscard]] std::optional<TokenUse> token_use_of(const std::string& sha256, WallTime now_ns);
   [[nodiscard]] bool has_an_admin();
-  void refuse_former_name(const std::string& name);
+  void refuse_taken_name(const std::string& name);
   void require_person(const std::string& name);
   void keep_an_admin();
 

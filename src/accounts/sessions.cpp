@@ -212,7 +212,7 @@ bool Accounts::shut_out(const std::string& name) {
 }
 
 std::string Accounts::make_token(const std::string& user, const std::string& name,
-                                 WallTime expires_ns, WallTime now_ns) {
+                                 WallTime expires_ns, WallTime now_ns, const Credential& with) {
   check_name(name, "token");
   if (expires_ns != 0 && expires_ns <= now_ns)
     throw Error(ErrorKind::usage, "the token would have expired already");
@@ -232,13 +232,14 @@ std::string Accounts::make_token(const std::string& user, const std::string& nam
   std::string token = "assay-user-" + new_secret();
   database_
       .prepare(
-          "INSERT INTO tokens (sha256, person, name, made_ns, expires_ns, used_ns)"
-          " VALUES (?1, ?2, ?3, ?4, ?5, 0)")
+          "INSERT INTO tokens (sha256, person, name, made_ns, expires_ns, used_ns, made_by)"
+          " VALUES (?1, ?2, ?3, ?4, ?5, 0, NULLIF(?6, ''))")
       .bind(1, kept(token))
       .bind(2, user)
       .bind(3, name)
       .bind(4, now_ns)
       .bind(5, expires_ns)
+      .bind(6, with.kind == Credential::Kind::token ? std::string_view(with.sha256) : "")
       .run();
   transaction.commit();
   return token;

@@ -23,12 +23,24 @@ jobs::Role role_at(const Node& node, const std::string& name) {
 }
 
 // Tokens and secrets do not travel in the clear, except within this machine.
-std::string origin_at(const Node& node) {
-  const http::Url url = http::parse_url(node.nonempty_text(), node.where());
+http::Url address_at(const Node& node) {
+  const std::string text = node.nonempty_text();
+  if (!text.starts_with("https://") && !text.starts_with("http://"))
+    node.fail("not an address: '" + printable(text) + "'", "such as https://login.example.com");
+  http::Url url = http::parse_url(text, node.where());
   const std::string host = url.host.substr(0, url.host.rfind(':'));
   if (url.origin.starts_with("http://") && host != "localhost" && !is_loopback(host))
     node.fail("the address must begin with https://",
               "http:// is for addresses of this machine alone");
+  return url;
+}
+
+// This server has no other place than the root of its address: the provider sends browsers there.
+std::string origin_at(const Node& node) {
+  const http::Url url = address_at(node);
+  if (url.path != "/" || !url.query.empty())
+    node.fail("the address of this server has no path: '" + printable(node.text()) + "'",
+              "write " + url.origin);
   return url.origin;
 }
 
@@ -51,7 +63,7 @@ OidcSettings read_oidc_settings(const std::filesystem::path& file) {
   const Mapping map(root, "the sign-in by a provider", kKeys);
   OidcSettings out;
   out.issuer = map.at("issuer").nonempty_text();
-  (void)origin_at(map.at("issuer"));
+  (void)address_at(map.at("issuer"));
   out.client_id = map.at("client_id").nonempty_text();
   if (const Node* secret = map.find("client_secret_file"))
     out.client_secret = std::string(trim(read_regular_file(secret->nonempty_text())));
@@ -60,7 +72,8 @@ OidcSettings read_oidc_settings(const std::filesystem::path& file) {
   if (const Node* scopes = map.find("scopes")) {
     out.scopes = scopes->texts();
     if (std::ranges::find(out.scopes, "openid") == out.scopes.end())
-      out.scopes.insert(out.scopes.begin(), "openid");
+      scopes->fail("'openid' is missing in the scopes",
+                   "without it a provider does not say who somebody is");
   }
   out.user_claim = map.text_or("user_claim", out.user_claim);
   out.groups_claim = map.text_or("groups_claim", out.groups_claim);

@@ -16,7 +16,7 @@ namespace assay::oidc {
 namespace {
 
 constexpr std::int64_t kPatienceS = 600;  // for somebody to sign in at the provider
-constexpr std::int64_t kKeysApartS = 30;  // between two questions for its keys
+constexpr std::int64_t kKeysApartS = 10;  // between two questions for keys that are not known
 constexpr std::size_t kMaxCode = 4096;
 constexpr Nanoseconds kAnswerLimit = std::chrono::seconds(10);
 // People who wait for the same answer are told of its failure together.
@@ -116,12 +116,12 @@ Provider::Addresses Provider::addresses() {
 KeySet Provider::keys_for(const std::string& id, std::int64_t now_s) {
   const std::string address = addresses().keys;
   const std::scoped_lock lock(lock_);
-  // Providers change their keys; tokens that name one that there is not may not ask all the time.
-  const bool ask = !keys_ || (!keys_->has(id) && now_s - keys_asked_s_ >= kKeysApartS);
-  if (ask) {
-    keys_asked_s_ = now_s;
-    keys_ = KeySet::parse(fetch(address), address);
-  }
+  // Providers change their keys, perhaps just after they were asked for; but tokens that name one
+  // that there is not may not ask all the time.
+  const bool unknown = keys_ && !keys_->has(id);
+  if (keys_ && (!unknown || now_s - unknown_asked_s_ < kKeysApartS)) return *keys_;
+  if (unknown) unknown_asked_s_ = now_s;
+  keys_ = KeySet::parse(fetch(address), address);
   return *keys_;
 }
 

@@ -73,8 +73,8 @@ class Provider {
   std::mutex lock_;
   std::optional<Addresses> addresses_;
   std::optional<KeySet> keys_;
-  std::int64_t keys_asked_s_ = 0;
-  std::optional<Failure> failed_;  ///< the last one
+  std::int64_t unknown_asked_s_ = 0;  ///< when a key was last asked for that was not known
+  std::optional<Failure> failed_;     ///< the last one
 };
 
 }  // namespace assay::oidc

@@ -136,10 +136,25 @@ bool Rest::knows_token(const serve::HttpRequest& request) {
   }
 }
 
+namespace {
+
+// What is compared with a text in a database ends at a NUL: another thing would be meant than what
+// was said.
+void refuse_nul(const Call& call) {
+  for (const auto& [name, value] : call.query)
+    if (value.find('\0') != std::string::npos)
+      throw serve::Refusal(
+          400, "bad_parameter",
+          fmt::format("'{}' has a NUL character in it", ellipsize(printable(name), 64)));
+}
+
+}  // namespace
+
 void Rest::check(Call& call) {
   const serve::HttpRequest& request = call.request;
   const Route& route = call.route;
   const bool reads = method_of(request) == "GET";
+  refuse_nul(call);
   if (!reads) check_origin(request, context_.tls);
   if (route.who == Who::anyone) return;
   call.who = caller_of(request, context_, call.now_ns);

@@ -104,8 +104,8 @@ serve::HttpResponse make_token(Call& call) {
   if (call.caller().session.empty() && call.caller().expires_ns != 0 &&
       (expires_ns == 0 || expires_ns > call.caller().expires_ns))
     throw forbidden("make a token with a token that expires earlier: sign in for that");
-  const std::string token =
-      call.context.accounts.make_token(call.caller().name, name, expires_ns, call.now_ns);
+  const std::string token = call.context.accounts.make_token(call.caller().name, name, expires_ns,
+                                                             call.now_ns, call.caller().by);
   return json_answer({{"name", name}, {"token", token}, {"expires", time_json(expires_ns)}}, 201);
 }
 

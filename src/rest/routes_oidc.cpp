@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -61,6 +61,13 @@ struct NotLetIn {
   const char* why;
 };
 
+// Names that differ in capital letters alone are one.
+bool is_taken(accounts::Accounts& accounts, const std::string& name) {
+  return std::ranges::any_of(accounts.people(), [&](const accounts::Person& person) {
+    return to_lower(person.name) == to_lower(name);
+  });
+}
+
 // Where groups give roles, who is in none of them has lost what they had: sessions, links and
 // tokens end. The last administrator keeps the role, so that there is one, but is not let in by
 // this door.
@@ -113,7 +120,7 @@ std::string account_of(Call& call, const oidc::Identity& identity) {
         accounts.put({.name = name, .full_name = identity.full_name, .role = *role}, call.now_ns);
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::usage) throw;
-        throw NotLetIn{"name"};
+        throw NotLetIn{is_taken(accounts, name) ? "taken" : "name"};
       }
     }
     accounts.set_identity(name, identity.issuer, identity.subject);

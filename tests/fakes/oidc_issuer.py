@@ -65,6 +65,8 @@ def token_for(asked):
         return ".".join([head, body, signature])
     if asked.get("sign") == "EC":
         return jwt.encode(claims, ec_key, algorithm="ES256", headers={"kid": "e1"})
+    if asked.get("sign") == "never":  # a key that is not published
+        return jwt.encode(claims, stranger, algorithm="RS256", headers={"kid": "never"})
     if asked.get("sign") == "late":
         if len(published) == 3:
             published.append(("late", late, "RSA"))

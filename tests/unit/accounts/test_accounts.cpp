@@ -143,5 +143,14 @@ TEST_F(AccountsTest, ACopyIsAWholeDatabase) {
   EXPECT_TRUE(copy.sign_in("ann", "correct horse battery", kNow));
 }
 
+TEST_F(AccountsTest, NamesThatDifferInCaseAloneAreOne) {
+  accounts_.put({.name = "dora"}, 1);
+  EXPECT_THAT(error_of([&] { accounts_.put({.name = "Dora"}, 1); }),
+              HasSubstr("there is a user 'dora' already"));
+  accounts_.put({.name = "dora", .full_name = "Dora"}, 1);
+  accounts_.remove("dora");
+  EXPECT_THAT(error_of([&] { accounts_.put({.name = "DORA"}, 1); }), HasSubstr("was somebody's"));
+}
+
 }  // namespace
 }  // namespace assay::accounts

@@ -117,6 +117,22 @@ TEST_F(SessionsTest, ATokenIsItsUserUntilItExpiresOrIsRevoked) {
   EXPECT_FALSE(accounts_.revoke_token("ann", "laptop"));
 }
 
+TEST_F(SessionsTest, ATokenThatATokenMadeEndsWithIt) {
+  const auto make = [&](const std::string& name, const std::string& with) {
+    return accounts_.make_token("ann", name, 0, kStart,
+                                {"ann", Credential::Kind::token, with.empty() ? "" : kept(with)});
+  };
+  const std::string first = make("first", "");
+  const std::string second = make("second", first);
+  const std::string third = make("third", second);
+  const std::string other = make("other", "");
+  EXPECT_TRUE(accounts_.token_use(third, kStart));
+  EXPECT_TRUE(accounts_.revoke_token("ann", "first"));
+  EXPECT_FALSE(accounts_.token_use(second, kStart));
+  EXPECT_FALSE(accounts_.token_use(third, kStart));
+  EXPECT_TRUE(accounts_.token_use(other, kStart));
+}
+
 TEST_F(SessionsTest, ATokenOfAnotherIsNotRevoked) {
   const std::string token = accounts_.make_token("ann", "laptop", 0, kStart);
   EXPECT_FALSE(accounts_.revoke_token("root", "laptop"));

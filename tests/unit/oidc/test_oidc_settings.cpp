@@ -54,6 +54,18 @@ TEST_F(OidcSettingsTest, MistakesAreSaidWithTheirPlace) {
   EXPECT_THAT(error("roles: {king: [x]}"), HasSubstr("not a role: 'king'"));
   EXPECT_THAT(error("", "http://login.example"), HasSubstr("https://"));
   EXPECT_EQ(error("", "http://127.0.0.1:9000"), "no error");
+  EXPECT_THAT(error("", "login.example"), HasSubstr("oidc.yaml:1"));
+  EXPECT_THAT(error("scopes: [profile]"), HasSubstr("oidc.yaml:4"));
+  EXPECT_EQ(error("scopes: [profile, openid]"), "no error");
+  for (const char* url : {"notaurl", "https://assay.example/there", "https://assay.example/?a=b"})
+    EXPECT_THAT(testing::error_of([&] {
+                  return read_oidc_settings(folder_.write(
+                      "oidc.yaml", std::string("issuer: https://login.example\nclient_id: assay\n"
+                                               "url: ") +
+                                       url + "\n"));
+                }),
+                HasSubstr("oidc.yaml:3"))
+        << url;
 }
 
 }  // namespace

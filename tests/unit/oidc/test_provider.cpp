@@ -63,15 +63,29 @@ TEST_F(ProviderTest, AsksAgainForKeysThatItDoesNotKnow) {
   Provider provider(issuer_->settings());
   const std::int64_t first = now_s();
   EXPECT_EQ(sign_in(provider, "ann").subject, "id-of-ann");
-  const auto later = [&](std::int64_t seconds) {
+  const auto later = [&](std::int64_t seconds, const std::string& sign) {
     const Begun begun = provider.begin(first);
-    const http::Query back = OidcIssuer::sign_in(begun.location, "ann", "sign=late");
+    const http::Query back = OidcIssuer::sign_in(begun.location, "ann", "sign=" + sign);
     return provider.finish(begun.kept, OidcIssuer::value_of(back, "state"),
                            OidcIssuer::value_of(back, "code"), first + seconds);
   };
-  EXPECT_THAT(testing::error_of([&] { return later(5); }), HasSubstr("signature"))
+  EXPECT_THAT(testing::error_of([&] { return later(1, "never"); }), HasSubstr("signature"));
+  EXPECT_THAT(testing::error_of([&] { return later(5, "late"); }), HasSubstr("signature"))
       << "not all the time";
-  EXPECT_EQ(later(60).subject, "id-of-ann");
+  EXPECT_EQ(later(60, "late").subject, "id-of-ann");
+}
+
+TEST_F(ProviderTest, KnowsAKeyThatIsNewSinceItAsked) {
+  Provider provider(issuer_->settings());
+  const std::int64_t first = now_s();
+  EXPECT_EQ(sign_in(provider, "ann").subject, "id-of-ann");
+  const Begun begun = provider.begin(first);
+  const http::Query back = OidcIssuer::sign_in(begun.location, "ann", "sign=late");
+  EXPECT_EQ(provider
+                .finish(begun.kept, OidcIssuer::value_of(back, "state"),
+                        OidcIssuer::value_of(back, "code"), first + 1)
+                .subject,
+            "id-of-ann");
 }
 
 TEST_F(ProviderTest, RefusesTokensThatItCannotTrust) {

@@ -139,5 +139,12 @@ TEST_F(Guard, JobNumbersAreNumbers) {
     EXPECT_EQ(ask({.path = std::string("/api/v1/jobs/") + id, .as = "root"}).status, 404) << id;
 }
 
+TEST_F(Guard, ANulInTheQueryIsNoTextToSearchFor) {
+  (void)job_of("ann", "vision");
+  for (const char* query : {"search=%00", "search=x%00y", "owner=%00ann"})
+    EXPECT_EQ(ask({.path = std::string("/api/v1/jobs?") + query, .as = "ann"}).status, 400)
+        << query;
+}
+
 }  // namespace
 }  // namespace assay::rest
