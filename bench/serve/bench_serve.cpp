@@ -37,6 +37,7 @@
 #include "database/database.h"
 #include "engine/engine.h"
 #include "jobs/job_store.h"
+#include "rest/open_streams.h"
 #include "site/server.h"
 #include "store/run_dir.h"
 #include "web/files.h"
@@ -273,12 +274,12 @@ std::string memory_of(pid_t pid) {
   return out;
 }
 
-void feed_streams(pid_t server, std::uint16_t port, const std::string& token, int streams,
-                  double seconds, GrowingRun& run) {
+void feed_streams(pid_t server, std::uint16_t port, const std::vector<std::string>& tokens,
+                  int streams, double seconds, GrowingRun& run) {
   std::vector<Connection> open;
   std::vector<pollfd> readers;
   for (int i = 0; i < streams; ++i) {
-    open.emplace_back(port, token);
+    open.emplace_back(port, tokens[static_cast<std::size_t>(i) % tokens.size()]);
     open.back().ask("/api/v1/jobs/1/metrics/stream?attempt=1");
     readers.push_back({open.back().fd(), POLLIN, 0});
   }
@@ -327,10 +328,17 @@ int bench(int jobs, int clients, int streams, double seconds) {
   const fs::path& data = folder.path();
   fill(data, jobs);
   std::string token;
+  std::vector<std::string> listeners;
   {
     accounts::Accounts people(data / "accounts.db");
     people.put({.name = "admin", .role = assay::jobs::Role::admin}, wall_now_ns());
     token = people.make_token("admin", "bench", 0, wall_now_ns());
+    // One person may have so many streams, and no more.
+    for (std::size_t i = 0; i * rest::OpenStreams::kMaxOfPerson < std::size_t(streams); ++i) {
+      const std::string name = fmt::format("listener{}", i);
+      people.put({.name = name, .role = assay::jobs::Role::admin}, wall_now_ns());
+      listeners.push_back(people.make_token(name, "bench", 0, wall_now_ns()));
+    }
   }
   GrowingRun run(data / "jobs" / "1" / "attempt-1" / "run" / "run1");
   run.grow();
@@ -366,7 +374,7 @@ int bench(int jobs, int clients, int streams, double seconds) {
   ask_pages(port, token, clients, seconds, std::chrono::seconds(1));
   fmt::print("{} clients, as fast as they can:\n", clients);
   ask_pages(port, token, clients, seconds, Nanoseconds(0));
-  feed_streams(server, port, token, streams, seconds, run);
+  feed_streams(server, port, listeners, streams, seconds, run);
   fmt::print("afterwards, the server: {}\n", memory_of(server));
   ::kill(server, SIGTERM);
   int status = 0;

@@ -6,6 +6,7 @@
 #include <new>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 
 #include "core/file_lock.h"
@@ -49,8 +50,15 @@ jobs::JobId last_folder(const std::filesystem::path& folder) {
 }
 
 UniqueFd lock_folder(const std::filesystem::path& data) {
+  // What a server was about to start when it was killed has its lock until it comes to its exec.
+  constexpr int kTries = 40;
+  constexpr int kBetweenMs = 50;
   make_directories(data);
-  std::optional<UniqueFd> lock = try_lock_file(data / "jobs.lock");
+  std::optional<UniqueFd> lock;
+  for (int i = 0; i < kTries && !lock; ++i) {
+    if (i > 0) ::poll(nullptr, 0, kBetweenMs);
+    lock = try_lock_file(data / "jobs.lock");
+  }
   if (!lock)
     throw Error(ErrorKind::environment, "another server works with this folder", data.string(),
                 "stop it, or give this one another folder");
