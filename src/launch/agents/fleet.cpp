@@ -359,6 +359,11 @@ void Fleet::on_message(int node, const Json& message) {
     present_.insert(node);
     equipped_.erase(node);
     identities_[node] = *hello;
+    // The next ping to all may be seconds away, and a link that is cut before would leave the agent
+    // to itself.
+    if (!launcher_.traits().one_machine)
+      if (const auto found = channels_.find(node); found != channels_.end())
+        found->second->send(node, agent::to_json(agent::Ping{kControllerSilence}));
     if (launcher_.traits().chooses_hosts && !hello->host.empty())
       hosts_.at(static_cast<std::size_t>(node)) = hello->host;
   } else if (listener_.report) {
