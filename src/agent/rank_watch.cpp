@@ -20,13 +20,15 @@ double silence(const RankLiveness& rank) {
 
 }  // namespace
 
-RankWatch::RankWatch(Nanoseconds stall_limit, bool elsewhere)
-    : told_after_s_(stall_limit.count() > 0 ? std::min(seconds(stall_limit) / 2, kToldAfter_s)
-                                            : kToldAfter_s),
+RankWatch::RankWatch(Nanoseconds stall_limit, Nanoseconds time_limit, bool elsewhere)
+    : told_after_s_(kToldAfter_s),
       read_every_ns_(stall_limit.count() > 0
                          ? std::max<std::int64_t>(stall_limit.count() / 8, kReadAtMostEvery)
                          : kReadWithoutLimit),
-      elsewhere_(elsewhere) {}
+      elsewhere_(elsewhere) {
+  for (const Nanoseconds limit : {stall_limit, time_limit})
+    if (limit.count() > 0) told_after_s_ = std::min(told_after_s_, seconds(limit) / 2);
+}
 
 RankLiveness RankWatch::look(std::int64_t mono_ns, const Ranks& ranks, std::size_t i) const {
   const RankProcess& rank = *ranks[i];

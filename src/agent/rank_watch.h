@@ -16,9 +16,10 @@ class RankWatch {
  public:
   using Ranks = std::vector<std::unique_ptr<RankProcess>>;
 
-  /// `stall_limit` 0: there is none. `elsewhere`: the ranks' work is not done below their own
+  /// A limit of 0: there is none. Ranks count as silent after half of the shorter limit, and half a
+  /// minute at most. `elsewhere`: the ranks' work is not done below their own
   /// processes (containers of a daemon), so that their CPU time tells nothing.
-  RankWatch(Nanoseconds stall_limit, bool elsewhere);
+  RankWatch(Nanoseconds stall_limit, Nanoseconds time_limit, bool elsewhere);
 
   /// Running ranks that have been silent for long (Heartbeat::silent), the longest first.
   [[nodiscard]] std::vector<RankLiveness> silent(std::int64_t mono_ns, const Ranks& ranks);

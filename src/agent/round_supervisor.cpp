@@ -61,10 +61,10 @@ RoundSupervisor::RoundSupervisor(asio::io_context& loop, int node, RoundRequest 
       request_(std::move(request)),
       send_(std::move(send)),
       done_(std::move(done)),
-      rank_watch_(request_.stall_limit, std::ranges::any_of(request_.ranks,
-                                                            [](const RankRequest& rank) {
-                                                              return !rank.cleanup.empty();
-                                                            })),
+      rank_watch_(
+          request_.stall_limit, request_.time_limit,
+          std::ranges::any_of(request_.ranks,
+                              [](const RankRequest& rank) { return !rank.cleanup.empty(); })),
       timer_(loop),
       live_telemetry_(request_.directory / layout::kTelemetry) {}
 

@@ -246,6 +246,10 @@ asio::awaitable<void> RunLoop::execute_rounds_of(const plan::CasePlan& plan_case
       co_return;
     }
     startable = co_await execute_round(plan_case, number);
+    if (skipped_.contains(plan_case.name)) {  // none of its rounds is among those to do any more
+      rounds_done_ -= number - 1;
+      co_return;
+    }
   }
   if (plan_case.until && startable && interrupts_ == 0)
     end_repeats(plan_case, plan_case.rounds(), "more are not allowed");

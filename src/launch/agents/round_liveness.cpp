@@ -109,7 +109,7 @@ void RoundMachine::conclude_hang(RoundStatus status, const std::string& what,
   std::vector<std::string> texts;
   for (const LivingRank& one : named)
     if (texts.size() < kMaxRanksNamed) texts.push_back(rank_text(one));
-  if (texts.empty()) texts.push_back("all ranks were talking");
+  if (texts.empty()) texts.push_back("no rank was silent for long");
   if (named.size() > texts.size())
     texts.push_back(fmt::format("{} more", named.size() - texts.size()));
   outcome.reason += join(texts, "; ");

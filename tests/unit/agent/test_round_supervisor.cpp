@@ -164,6 +164,13 @@ TEST_F(Rounds, AWorkdirThatDoesNotExistIsSaid) {
             "cannot enter the folder '/no/such/folder': No such file or directory");
 }
 
+TEST_F(Rounds, ATimeLimitNamesWhoWasSilentForMostOfItThoughThereIsNoStallLimit) {
+  RoundRequest round = request("exec sleep 60");
+  round.time_limit = 800ms;
+  run(round);
+  EXPECT_EQ(first("limit")["silent"].size(), 1U);
+}
+
 TEST_F(Rounds, TheTimeLimitTellsWhatTheSilentRanksDo) {
   RoundRequest round = request("test $RANK = 0 || exec sleep 60", 2);
   round.time_limit = 400ms;

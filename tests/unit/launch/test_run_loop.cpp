@@ -26,7 +26,9 @@ using ::testing::HasSubstr;
 
 class QuietObserver : public Observer {
  public:
-  void round_started(const plan::CasePlan&, int, int, int) override {}
+  void round_started(const plan::CasePlan&, int, int done, int total) override {
+    begun.emplace_back(done + 1, total);
+  }
   void round_progress(const plan::CasePlan&, int, const RoundProgress&) override {}
   void round_ended(const plan::CasePlan&, int, const RoundOutcome&) override {}
   void waiting(const std::string&) override {}
@@ -35,6 +37,7 @@ class QuietObserver : public Observer {
   void stopping(int) override {}
   std::vector<std::string> warnings;
   std::vector<std::string> remarks;
+  std::vector<std::pair<int, int>> begun;  // which round of how many
 };
 
 /// What a backend is asked for, and what it answers.
@@ -429,6 +432,7 @@ TEST_F(RunLoopTest, ACaseThatCannotHaveItsNodesIsSkippedAndTheOthersAreRun) {
   EXPECT_THAT(script_.calls, ElementsAre("prepare", "describe", "b 1", "b 2", "close"));
   EXPECT_EQ(journal("case_skipped").size(), 1U);
   EXPECT_THAT(observer_.remarks, ElementsAre("a: skipped: n2 is away"));
+  EXPECT_THAT(observer_.begun, ElementsAre(std::pair(1, 2), std::pair(2, 2)));
 
   script_.calls.clear();
   script_.without_nodes.clear();
