@@ -11,7 +11,7 @@
 namespace assay::serve {
 
 std::string_view reason_of(int status) {
-  static constexpr std::array<std::pair<int, std::string_view>, 26> kReasons{
+  static constexpr std::array<std::pair<int, std::string_view>, 28> kReasons{
       {{200, "OK"},
        {201, "Created"},
        {202, "Accepted"},
@@ -27,11 +27,13 @@ std::string_view reason_of(int status) {
        {413, "Content Too Large"},
        {414, "URI Too Long"},
        {415, "Unsupported Media Type"},
+       {417, "Expectation Failed"},
        {421, "Misdirected Request"},
        {422, "Unprocessable Content"},
        {429, "Too Many Requests"},
        {431, "Request Header Fields Too Large"},
        {500, "Internal Server Error"},
+       {501, "Not Implemented"},
        {502, "Bad Gateway"},
        {503, "Service Unavailable"},
        {504, "Gateway Timeout"},

@@ -1,6 +1,7 @@
 #include "serve/request_head.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "core/parse_number.h"
@@ -15,7 +16,15 @@ namespace {
 constexpr std::size_t kMaxLine = 16U << 10;
 constexpr std::size_t kMaxHeads = 64;
 constexpr const char* kLongTarget = "the address is too long";
+constexpr const char* kBareLineEnd = "a line of the request ends without a carriage return";
 constexpr const char* kLongHeader = "the headers are too long, or too many";
+
+std::optional<std::uint64_t> chunk_size(std::string_view digits) {
+  std::uint64_t size = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size, 16);
+  const bool all = error == std::errc() && end == digits.data() + digits.size();
+  return all ? std::optional(size) : std::nullopt;
+}
 
 }  // namespace
 
@@ -25,6 +34,9 @@ std::string_view code_of(const HeadFault& fault) {
     case 414:
     case 431:
       return "too_large";
+    case 417:
+    case 501:
+      return "not_supported";
     case 505:
       return "bad_version";
     default:
@@ -34,6 +46,16 @@ std::string_view code_of(const HeadFault& fault) {
 
 void RequestHeads::fault(int status, std::string text) {
   if (current_.status == 0) current_ = {status, std::move(text)};
+}
+
+void RequestHeads::body_fault(std::string text) {
+  if (!faults_.empty() && faults_.back().status == 0) faults_.back() = {400, std::move(text)};
+  state_ = State::lost;
+}
+
+std::optional<HeadFault> RequestHeads::take_expectation() {
+  if (!std::exchange(waits_, false) || faults_.size() != 1) return std::nullopt;
+  return faults_.front();
 }
 
 HeadFault RequestHeads::next_fault() {
@@ -61,13 +83,15 @@ HeadFault RequestHeads::given_up() const {
 }
 
 void RequestHeads::feed(std::string_view bytes) {
-  while (!bytes.empty() && state_ != State::lost) {
-    if (state_ == State::body) {
+  while (!bytes.empty()) {
+    waits_ = false;
+    if (state_ == State::lost) return;
+    if (state_ == State::body || state_ == State::chunk) {
       const auto taken =
           static_cast<std::size_t>(std::min<std::uint64_t>(body_left_, bytes.size()));
       bytes.remove_prefix(taken);
       body_left_ -= taken;
-      if (body_left_ == 0) state_ = State::request_line;
+      if (body_left_ == 0) state_ = state_ == State::body ? State::request_line : State::chunk_end;
       continue;
     }
     const std::size_t end = bytes.find('\n');
@@ -84,7 +108,12 @@ void RequestHeads::feed(std::string_view bytes) {
 
 void RequestHeads::take_line() {
   std::string_view line = line_;
-  if (line.ends_with('\r')) line.remove_suffix(1);
+  const bool whole = line.ends_with('\r');
+  if (whole) line.remove_suffix(1);
+  if (state_ != State::request_line && state_ != State::headers) {
+    take_chunk_line(line, whole);
+    return;
+  }
   if (state_ == State::request_line) {
     if (line.empty() && !skipping_) return;  // between requests
     const std::size_t version = line.rfind(' ');
@@ -95,7 +124,9 @@ void RequestHeads::take_line() {
     headers_ = 0;
     chunked_ = false;
     body_left_ = 0;
+    expects_ = false;
     current_ = {};
+    if (!whole && !skipping_) fault(400, kBareLineEnd);
     const std::size_t target = line.find(' ');
     if (skipping_ || (target != version && version - target - 1 > kMaxTarget))
       fault(414, kLongTarget);
@@ -105,10 +136,35 @@ void RequestHeads::take_line() {
              line.find('\t') != std::string_view::npos)
       fault(400, "the request line is not 'METHOD TARGET HTTP/1.1'");
     state_ = State::headers;
-  } else if (line.empty() && !skipping_) {
+    return;
+  }
+  if (!whole && !skipping_) fault(400, kBareLineEnd);
+  if (line.empty() && !skipping_)
     end_head();
-  } else {
+  else
     take_header(line);
+}
+
+void RequestHeads::take_chunk_line(std::string_view line, bool whole) {
+  if (!whole || skipping_ || http::has_control(line)) {
+    body_fault("a line of the chunked body is not valid");
+  } else if (state_ == State::chunk_end) {
+    if (line.empty())
+      state_ = State::chunk_size;
+    else
+      body_fault("a chunk of the body does not end where its size says");
+  } else if (state_ == State::chunk_size) {
+    const auto size = chunk_size(line.substr(0, line.find(';')));
+    if (!size) {
+      body_fault("the size of a chunk is not a hexadecimal number");
+    } else {
+      body_left_ = *size;
+      state_ = *size == 0 ? State::trailers : State::chunk;
+    }
+  } else if (line.empty()) {
+    state_ = State::lost;  // the body has ended
+  } else if (++headers_ > kMaxHeaders) {
+    body_fault(kLongHeader);
   }
 }
 
@@ -144,7 +200,19 @@ void RequestHeads::take_header(std::string_view line) {
     else
       body_left_ = *length;
   }
-  if (lower == "transfer-encoding") chunked_ = true;
+  if (lower == "transfer-encoding") take_transfer_encoding(value);
+  if (lower == "expect" && !old_) {
+    expects_ = true;
+    if (to_lower(value) != "100-continue") fault(417, "only 'Expect: 100-continue' is known");
+  }
+}
+
+void RequestHeads::take_transfer_encoding(std::string_view value) {
+  if (old_) fault(400, "HTTP/1.0 has no Transfer-Encoding");
+  if (chunked_) fault(400, "the request has several Transfer-Encoding headers");
+  if (to_lower(value) != "chunked")
+    fault(501, "the only Transfer-Encoding that is known is chunked");
+  chunked_ = true;
 }
 
 void RequestHeads::end_head() {
@@ -157,9 +225,16 @@ void RequestHeads::end_head() {
     return;
   }
   // Where a doubtful request ends is doubtful, too.
-  const bool doubtful = chunked_ || current_.status != 0;
+  waits_ = expects_ && (chunked_ || body_left_ > 0);
+  const bool doubtful = current_.status != 0;
   faults_.push_back(std::exchange(current_, {}));
-  state_ = doubtful ? State::lost : body_left_ > 0 ? State::body : State::request_line;
+  headers_ = 0;
+  if (doubtful)
+    state_ = State::lost;
+  else if (chunked_)
+    state_ = State::chunk_size;
+  else
+    state_ = body_left_ > 0 ? State::body : State::request_line;
 }
 
 }  // namespace assay::serve

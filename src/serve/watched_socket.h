@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -42,12 +43,15 @@ class Loop : public asio::io_context {
     watches_[connection].fd = fd;
     if (const auto leaves = table_.opened(connection, address, mono_now_ns())) hang_up(*leaves);
   }
-  void received(std::uint64_t connection, std::string_view bytes) {
+  /// Gives as RequestHeads::take_expectation().
+  [[nodiscard]] std::optional<HeadFault> received(std::uint64_t connection,
+                                                  std::string_view bytes) {
     const std::scoped_lock lock(lock_);
     const auto found = watches_.find(connection);
-    if (found == watches_.end()) return;
+    if (found == watches_.end()) return std::nullopt;
     table_.received(connection, bytes.size(), mono_now_ns());
     found->second.heads.feed(bytes);
+    return found->second.heads.take_expectation();
   }
   void closed(std::uint64_t connection) {
     const std::scoped_lock lock(lock_);
@@ -132,8 +136,8 @@ class Watched : public Next {
                                           const asio::error_code& ec, std::size_t size) mutable {
           // The handler holds the connection, and so this socket.
           if (!ec && loop_ != nullptr)
-            loop_->received(id_,
-                            {static_cast<const char*>(asio::mutable_buffer(buffers).data()), size});
+            answer_expectation(loop_->received(
+                id_, {static_cast<const char*>(asio::mutable_buffer(buffers).data()), size}));
           // What closes the socket within the handler is the parser that has given up. The handler
           // may end the connection, but it holds it until it is gone itself.
           parsing_ = !ec;
@@ -164,17 +168,30 @@ class Watched : public Next {
     if (loop_ != nullptr) std::exchange(loop_, nullptr)->closed(id_);
   }
 
-  // Never waits: who does not read does without.
-  void say(const HeadFault& fault) {
-    const int fd = this->lowest_layer().native_handle();
-    pollfd writable{fd, POLLOUT, 0};
-    if (::poll(&writable, 1, 0) != 1 || (writable.revents & POLLOUT) == 0) return;
+  // Never waits: who does not read does without. Only while no answer is being written.
+  bool write_now(const std::string& text) {
+    pollfd writable{this->lowest_layer().native_handle(), POLLOUT, 0};
+    if (::poll(&writable, 1, 0) != 1 || (writable.revents & POLLOUT) == 0) return false;
     asio::error_code ignored;
-    const std::string answer = raw_answer(fault);
     if constexpr (std::is_same_v<Next, asio::ip::tcp::socket>)
-      Next::write_some(asio::buffer(answer), ignored);
+      Next::write_some(asio::buffer(text), ignored);
     else
-      this->asio_ssl_stream().write_some(asio::buffer(answer), ignored);
+      this->asio_ssl_stream().write_some(asio::buffer(text), ignored);
+    return true;
+  }
+
+  // RESTinio waits for the body, and such a client for a word.
+  void answer_expectation(const std::optional<HeadFault>& expected) {
+    if (!expected) return;
+    if (expected->status != 0)
+      say(*expected);
+    else
+      (void)write_now("HTTP/1.1 100 Continue\r\n\r\n");
+  }
+
+  void say(const HeadFault& fault) {
+    if (!write_now(raw_answer(fault))) return;
+    const int fd = this->lowest_layer().native_handle();
     ::shutdown(fd, SHUT_WR);
     // With bytes unread, the end of the connection would take the answer away from the peer.
     std::array<char, 16U << 10> rest{};

@@ -158,6 +158,61 @@ TEST(RequestHeadsTest, TwoLengthsAreRefused) {
               HasSubstr("400 the request has a Content-Length and"));
 }
 
+TEST(RequestHeadsTest, LinesEndWithBothCharacters) {
+  EXPECT_THAT(fault_of("GET / HTTP/1.1\nHost: x\r\n\r\n"), HasSubstr("400 a line"));
+  EXPECT_THAT(fault_of("GET / HTTP/1.1\r\nHost: x\n\r\n"), HasSubstr("400 a line"));
+  EXPECT_THAT(fault_of("GET / HTTP/1.1\r\nHost: x\r\n\n"), HasSubstr("400 a line"));
+}
+
+TEST(RequestHeadsTest, OnlyChunkedIsKnownAsTransferEncoding) {
+  const std::string head = "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: ";
+  EXPECT_EQ(fault_of(head + "Chunked\r\n\r\n0\r\n\r\n"), "");
+  EXPECT_THAT(fault_of(head + "gzip, chunked\r\n\r\n"), HasSubstr("501"));
+  EXPECT_THAT(fault_of(head + "gzip\r\n\r\n"), HasSubstr("501"));
+  EXPECT_THAT(fault_of(head + "chunked\r\nTransfer-Encoding: chunked\r\n\r\n"),
+              HasSubstr("400 the request has several"));
+  EXPECT_THAT(fault_of("PUT / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"),
+              HasSubstr("400 HTTP/1.0"));
+}
+
+TEST(RequestHeadsTest, ChunksAreToTheLetter) {
+  const auto body = [](const std::string& bytes) {
+    return fault_of("PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + bytes);
+  };
+  EXPECT_EQ(body("2\r\n{}\r\n0\r\n\r\n"), "");
+  EXPECT_EQ(body("A;a=b\r\n0123\n\r\n\r\n9\r\n0\r\nA: b\r\n\r\n"), "");
+  for (const char* wrong :
+       {"2\r\n{}XX0\r\n\r\n", "2\r\n{}\n0\r\n\r\n", "2\n{}\r\n0\r\n\r\n", "+2\r\n{}\r\n0\r\n\r\n",
+        "0x2\r\n{}\r\n0\r\n\r\n", " 2\r\n{}\r\n0\r\n\r\n", "\r\n", "11112222333344445\r\n",
+        "0\r\nA: b\n\r\n"})
+    EXPECT_THAT(body(wrong), HasSubstr("400")) << wrong;
+}
+
+TEST(RequestHeadsTest, WhoWaitsForAWordBeforeTheBodyIsTold) {
+  const std::string put = "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n";
+  RequestHeads heads;
+  heads.feed(put + "Expect: 100-con");
+  EXPECT_FALSE(heads.take_expectation());
+  heads.feed("tinue\r\n\r\n");
+  const auto waits = heads.take_expectation();
+  ASSERT_TRUE(waits);
+  EXPECT_EQ(waits->status, 0);
+  EXPECT_FALSE(heads.take_expectation()) << "once";
+  const auto asked = [](const std::string& bytes) {
+    RequestHeads others;
+    others.feed(bytes);
+    const auto expected = others.take_expectation();
+    return expected ? expected->status : -1;
+  };
+  EXPECT_EQ(asked(put + "Expect: a miracle\r\n\r\n"), 417);
+  EXPECT_EQ(asked(put + "Content-Length: 3\r\nExpect: 100-continue\r\n\r\n"), 400);
+  EXPECT_EQ(asked(put + "Expect: 100-continue\r\n\r\n{"), -1) << "the body has begun";
+  EXPECT_EQ(asked(put + "\r\n"), -1);
+  EXPECT_EQ(asked("GET / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n"), -1);
+  EXPECT_EQ(asked("GET / HTTP/1.1\r\nHost: x\r\n\r\n" + put + "Expect: 100-continue\r\n\r\n"), -1)
+      << "an answer may be on its way";
+}
+
 TEST(RequestHeadsTest, WhyTheParserGaveUp) {
   const auto given_up = [](const std::string& bytes) {
     RequestHeads heads;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include <arpa/inet.h>
@@ -14,7 +15,9 @@
 namespace assay::serve {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // Says which route a request came by, and with which parameters.
 class RoutesTest : public ::testing::Test {
@@ -50,8 +53,8 @@ class RoutesTest : public ::testing::Test {
         raw(fmt::format("{} {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", method, target));
     return reply.substr(reply.find("\r\n\r\n") + 4);
   }
-  // All that comes back.
-  [[nodiscard]] std::string raw(const std::string& request) const {
+  // All that comes back; `rest` is sent when something has.
+  [[nodiscard]] std::string raw(const std::string& request, const std::string& rest = {}) const {
     const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in to{};
     to.sin_family = AF_INET;
@@ -61,6 +64,11 @@ class RoutesTest : public ::testing::Test {
     if (::write(fd.get(), request.data(), request.size()) < 0) return "";
     std::string reply;
     char buffer[4096];
+    if (!rest.empty()) {
+      const ssize_t first = ::read(fd.get(), buffer, sizeof buffer);
+      reply.append(buffer, static_cast<std::size_t>(std::max<ssize_t>(first, 0)));
+      if (::write(fd.get(), rest.data(), rest.size()) < 0) return "";
+    }
     for (ssize_t n = 0; (n = ::read(fd.get(), buffer, sizeof buffer)) > 0;)
       reply.append(buffer, static_cast<std::size_t>(n));
     return reply;
@@ -90,6 +98,16 @@ TEST_F(RoutesTest, FitAWholePathOnly) {
        {"/tests", "/tests//report.html", "/tests/a/b/c", "/TESTS/a", "/api/v1", "/api/v2/tests",
         "/x/api/v1/tests", "/api/v1/tests/a/files", "/tests/../../etc/passwd"})
     EXPECT_EQ(ask("GET", target), "GET  []") << target;
+}
+
+TEST_F(RoutesTest, LenientBodiesAreRefusedAndAnExpectationIsAnswered) {
+  const std::string put = "PUT /api/v1/tests HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+  const std::string chunked = put + "Transfer-Encoding: chunked\r\n\r\n";
+  EXPECT_THAT(raw(chunked + "2\r\n{}\r\n0\r\n\r\n"), HasSubstr("HTTP/1.1 200 "));
+  EXPECT_THAT(raw(put + "Content-Length: 2\r\nExpect: 100-continue\r\n\r\n", "{}"),
+              AllOf(StartsWith("HTTP/1.1 100 Continue\r\n\r\n"), HasSubstr("HTTP/1.1 200 ")));
+  EXPECT_THAT(raw(put + "Content-Length: 2\r\nExpect: more\r\n\r\n"),
+              StartsWith("HTTP/1.1 417 Expectation Failed"));
 }
 
 TEST_F(RoutesTest, WhatCannotBeParsedIsAnswered) {
