@@ -105,6 +105,8 @@ class Importer {
       name_ = value.nonempty_text();
     } else if (key == "trialConcurrency") {
       concurrency_ = static_cast<int>(value.integer(1, kMaxWorkers));
+      concurrency_line_ = entry.line;
+      concurrency_column_ = entry.column;
     } else if (key == "maxExecDuration") {
       duration(value);
     } else if (key == "maxTrialNum") {
@@ -216,6 +218,23 @@ class Importer {
          "the address " + printable(text) + " is where workers will look for the controller");
   }
 
+  // A trial has all devices of a slave node: several at once are as many machines. How AAH reached
+  // them is not in its file.
+  [[nodiscard]] bool needs_machines() const {
+    return !trial_.slurm && trial_.devices > 0 && concurrency_ > 1;
+  }
+
+  [[nodiscard]] std::string cluster() {
+    if (trial_.slurm) return "cluster: {launcher: slurm}\n";
+    if (!needs_machines()) return "";
+    report(Severity::warning, concurrency_line_, concurrency_column_,
+           fmt::format("{} trials at once, each with all {} of a machine of its own: name {} "
+                       "machines as cluster.hosts, or set launcher: slurm",
+                       concurrency_, counted(static_cast<std::size_t>(trial_.devices), "device"),
+                       concurrency_));
+    return fmt::format("cluster: {{launcher: ssh, hosts: []}} # name {} machines\n", concurrency_);
+  }
+
   [[nodiscard]] std::string data() const {
     if (trial_.cifar)
       return fmt::format("{{data: cifar10, path: {}}}",
@@ -287,12 +306,12 @@ class Importer {
     if (!author_.empty()) out += "# authorName: " + printable(author_) + "\n";
     out += fmt::format("name: {}\n", in_quotes(name_));
     out += fmt::format("vendor: {}\n", trial_.devices > 0 ? trial_.vendor : "cpu");
-    if (trial_.slurm) out += "cluster: {launcher: slurm}\n";
+    out += cluster();
     out += "cases:\n  - name: aah\n    model: automl\n";
-    out += fmt::format("    nodes: {}\n", trial_.slurm ? concurrency_ : 1);
-    out +=
-        fmt::format("    procs: {}\n", std::max(1, trial_.devices) *
-                                           (trial_.slurm || trial_.devices > 0 ? 1 : concurrency_));
+    const bool own_machines = trial_.slurm || needs_machines();
+    out += fmt::format("    nodes: {}\n", own_machines ? concurrency_ : 1);
+    out += fmt::format("    procs: {}\n",
+                       std::max(1, trial_.devices) * (own_machines ? 1 : concurrency_));
     out += "    rules: # when AIPerf counts a score\n";
     out += "      automl-accuracy: {min: 0.7}\n";
     out += "      automl-hour: {severity: invalid}\n";
@@ -329,6 +348,8 @@ class Importer {
   std::string address_;
   std::int64_t max_trials_ = 99'999;
   int concurrency_ = 1;
+  int concurrency_line_ = 0;
+  int concurrency_column_ = 0;
   int width_ = 224;
   Node width_node_;
   int classes_ = 1000;

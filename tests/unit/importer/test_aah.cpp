@@ -112,6 +112,24 @@ TEST(ImportAah, AllDevicesOfANodeTrainOneModel) {
   EXPECT_EQ(c.automl.value().devices_per_trial, 8);
 }
 
+TEST(ImportAah, TrialsAtOnceAreMachinesAlsoWithoutSrun) {
+  std::string text = kGuide;
+  text = replaced(text, "srun -N 1 -n 1 --ntasks-per-node=1", "env");
+  text = replaced(text, "--cpus-per-task=23", "");
+  const AahImport import = import_aah_text(text, "config.yml");
+  EXPECT_TRUE(says(import, "config.yml:3:1: warning: 4 trials at once, each with all 8 devices"))
+      << import.suite_yaml;
+  EXPECT_NE(import.suite_yaml.find("cluster: {launcher: ssh, hosts: []} # name 4 machines"),
+            std::string::npos)
+      << import.suite_yaml;
+  const plan::SuiteCase c =
+      plan::parse_suite(replaced(import.suite_yaml, "hosts: []", "hosts: [a, b, c, d]"), "s.yaml")
+          .cases.at(0);
+  EXPECT_EQ(c.nodes, 4);
+  EXPECT_EQ(c.procs, 8);
+  EXPECT_EQ(c.automl.value().devices_per_trial, 8);
+}
+
 TEST(ImportAah, SearchesAIPerfsBatchSizes) {
   // 12 to 14 times the memory: 448 are 14 times the 32 GB of a V100.
   const Json space = case_of(import_aah_text(kGuide, "config.yml")).automl.value().space;
