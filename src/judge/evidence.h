@@ -296,6 +296,7 @@ struct RoundEvidence {
   int round = 1;
   RoundStatus status = RoundStatus::not_run;
   std::string reason;
+  std::string advice{};         ///< what whoever ended it says to do then
   std::vector<int> culprits{};  ///< ranks that the others waited for, where that could be told
   std::vector<std::string> earlier_failures{};  ///< how attempts ended that `--failed` ran again
   std::optional<Instant> start;  ///< round_start and round_end, on the controller's clocks

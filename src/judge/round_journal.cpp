@@ -217,6 +217,7 @@ void add_event(RoundEvidence& round, std::optional<store::JournalEvent> kind, co
   } else if (kind == store::JournalEvent::round_end) {
     round.end = instant(event);
     round.reason = text_at(event, "reason");
+    round.advice = text_at(event, "advice");
     round.culprits.clear();
     for (const Json& rank : list_at(event, "culprits"))
       if (rank.is_number_integer()) round.culprits.push_back(rank.get<int>());

@@ -115,7 +115,9 @@ Finding ended_for(const RoundEvidence& evidence, const RoundResult& result, std:
 Finding failed(const RoundEvidence& evidence) {
   Finding finding{"round-failed", Severity::invalid, evidence.reason, "", ""};
   const RankEvidence* first = first_failure(evidence);
-  if (first == nullptr) {
+  // How ranks ended that Assay stopped is a consequence of the reason, where there is one.
+  const bool stopped = first != nullptr && first->ended_by != EndedBy::itself;
+  if (first == nullptr || (stopped && !evidence.reason.empty())) {
     if (finding.reason.empty()) finding.reason = "the round failed";
     finding.advice = std::string("look at the ranks' logs in the round's folder") + kRunAgain;
     return finding;
@@ -144,6 +146,9 @@ Finding failed(const RoundEvidence& evidence) {
 Finding lost(const RoundEvidence& evidence) {
   Finding finding{"round-lost", Severity::incomplete, evidence.reason,
                   "check that the node is up and reachable, then run again with --resume", ""};
+  // A job of a service and an experiment have no node that was lost: who followed them knows more.
+  if ((!evidence.supervised || evidence.automl) && !evidence.advice.empty())
+    finding.advice = evidence.advice;
   std::vector<const RankEvidence*> ranks;
   std::vector<std::string> hosts;
   for (const RankEvidence& rank : evidence.ranks) {

@@ -1,26 +1,75 @@
 #include "launch/cloud/cloud_backend.h"
 
 #include <algorithm>
+#include <thread>
 
 #include <asio/post.hpp>
+#include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/units.h"
+#include "http/retry.h"
+#include "http/url.h"
 #include "launch/cloud/cloud_job.h"
 #include "launch/cloud/retry_while_unreachable.h"
 #include "launch/run_on_thread.h"
 
 namespace assay::launch {
 
-Json check_cloud(CloudConnection& cloud, const plan::Plan& plan,
+namespace {
+
+constexpr Nanoseconds kAnswerLimit = std::chrono::minutes(1);
+constexpr Nanoseconds kSilentFor = std::chrono::seconds(2);
+
+/// How long one request of the start may take: a run is not held longer by a service that drips
+/// than by a job that hangs.
+Nanoseconds answer_limit(const plan::Plan& plan) {
+  Nanoseconds longest{};
+  for (const plan::CasePlan& plan_case : plan.cases)
+    longest = std::max(longest, plan_case.limits.time);
+  return longest.count() > 0 ? std::min(longest, kAnswerLimit) : kAnswerLimit;
+}
+
+/// Calls `say` once, from a thread of its own, when it is not destroyed within kSilentFor.
+class SaidWhenSilent {
+ public:
+  explicit SaidWhenSilent(std::function<void()> say)
+      : timer_([say = std::move(say)](const std::stop_token& answered) {
+          if (http::pause_unless_stopped(kSilentFor, answered)) say();
+        }) {}
+
+ private:
+  std::jthread timer_;
+};
+
+std::string host_of(const std::string& endpoint) {
+  return http::parse_url(endpoint, "the service's endpoint").host;
+}
+
+}  // namespace
+
+Json check_cloud(const Connect& connect, const plan::Plan& plan,
                  const plan::JobServiceOptions& options, const std::stop_token& stop,
                  const std::function<void(const std::string&)>& waiting) {
-  cloud.jobs->check_cases(plan);
+  const Nanoseconds limit = answer_limit(plan);
+  const std::unique_ptr<CloudConnection> cloud = connect(limit);
+  cloud->jobs->check_cases(plan);
   // A service that does not answer at all is taken for a mistake in the suite, and shows at once.
   RetryWhileUnreachable retry(options.wait, options.poll, std::chrono::seconds(30), stop, waiting,
                               Patience::with_a_busy_service);
+  const auto asked = [&](const std::string& what, const std::string& endpoint, auto question) {
+    return retry(what, [&] {
+      const SaidWhenSilent said([&] {
+        waiting(fmt::format("{}: {} has not answered yet (it has {} for an answer)", what,
+                            host_of(endpoint), format_duration(limit)));
+      });
+      return question();
+    });
+  };
   try {
-    retry("looking at the bucket", [&] { cloud.bucket.check(stop); });
-    return retry("looking at what the service has", [&] { return cloud.jobs->check(plan, stop); });
+    asked("looking at the bucket", options.store_endpoint, [&] { cloud->bucket.check(stop); });
+    return asked("looking at what the service has", options.endpoint,
+                 [&] { return cloud->jobs->check(plan, stop); });
   } catch (const Interrupted&) {
     throw Error(ErrorKind::environment, "interrupted before anything was uploaded",
                 options.endpoint, "go on with --resume");
@@ -33,10 +82,10 @@ CloudBackend::CloudBackend(const BackendContext& context, const plan::JobService
 
 asio::awaitable<void> CloudBackend::prepare() {
   const plan::Plan& plan = context_.run.plan();
-  connection_ = connect_();
+  connection_ = connect_(Nanoseconds{});
   offered_ = co_await run_on_thread([&] {
     return check_cloud(
-        *connection_, plan, options_, asked_.get_token(), [this](const std::string& text) {
+        connect_, plan, options_, asked_.get_token(), [this](const std::string& text) {
           asio::post(context_.loop, [this, text] { context_.observer.waiting(text); });
         });
   });

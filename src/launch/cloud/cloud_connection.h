@@ -5,6 +5,7 @@
 
 #include "cloud/credentials.h"
 #include "cloud/obs.h"
+#include "core/time.h"
 #include "http/client.h"
 #include "launch/cloud/cloud_service.h"
 #include "launch/cloud/transfer_settings.h"
@@ -31,8 +32,9 @@ struct CloudConnection {
   std::unique_ptr<CloudService> jobs;
 };
 
-/// Makes it anew; throws as read_credentials does.
-using Connect = std::function<std::unique_ptr<CloudConnection>()>;
+/// Makes it anew; throws as read_credentials does. Every request with all its tries ends within
+/// `answer_limit`; 0: as the transfer settings say.
+using Connect = std::function<std::unique_ptr<CloudConnection>(Nanoseconds answer_limit)>;
 
 /// The variables of the environment that hold a key where no file does.
 struct KeyVariables {

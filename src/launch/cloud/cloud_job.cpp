@@ -58,6 +58,7 @@ RoundOutcome CloudJob::run() {
   RoundOutcome outcome;
   try {
     prepare();
+    if (!state_.id.empty() && is_gone()) make_anew();
     start["job"] = state_.name;
     journal(store::JournalEvent::round_start, start);
     if (state_.id.empty()) create();
@@ -109,17 +110,34 @@ void CloudJob::prepare() {
   }
 }
 
+bool CloudJob::is_gone() {
+  if (case_.limits.time.count() > 0) bound(case_.limits.time, "limits.time");
+  const bool gone = !ask();
+  retry_.end_at(0);
+  bound_.reset();
+  return gone;
+}
+
+void CloudJob::make_anew() {
+  context_.warning(
+      fmt::format("{} ({}) does not exist any more; a new one is made", named(), state_.id));
+  state_.over = true;
+  save();
+  state_ = {};
+  prepare();
+}
+
 void CloudJob::create() {
-  const auto stop = context_.asked;
   // It may have been made by a process that died before it could note that.
-  if (const auto found = retry_("looking for " + named(),
-                                [&] { return context_.cloud.jobs->find(job(), stop); })) {
+  if (const auto found = retry_in_time("looking for " + named(), [&](const std::stop_token& stop) {
+        return context_.cloud.jobs->find(job(), stop);
+      })) {
     state_.id = found->id;
     return save();
   }
   state_.code = upload_code();
   save();
-  const ServiceJob made = retry_("creating " + named(), [&] {
+  const ServiceJob made = retry_in_time("creating " + named(), [&](const std::stop_token& stop) {
     if (const auto found = context_.cloud.jobs->find(job(), stop)) return *found;
     return context_.cloud.jobs->create(job(), stop);
   });
@@ -127,6 +145,13 @@ void CloudJob::create() {
   state_.created_ns = wall_now_ns();
   save();
   journal(store::JournalEvent::job_created, {{"job", state_.name}, {"id", state_.id}});
+}
+
+Error CloudJob::no_answer(const std::string& what, const OutOfTime& silence) const {
+  return {ErrorKind::environment,
+          fmt::format("{} did not work within limits.time ({})", what,
+                      format_duration(case_.limits.time)),
+          silence.where(), silence.advice()};
 }
 
 RoundJob CloudJob::job() const {

@@ -61,12 +61,32 @@ class CloudJob {
   RoundOutcome deleted();
   /// The time is over and the service does not answer: `silence` says so.
   RoundOutcome given_up(const OutOfTime& silence);
+  /// Whether a job of an earlier run of the loop was deleted meanwhile: nobody has to ask twice for
+  /// a new one.
+  [[nodiscard]] bool is_gone();
+  void make_anew();
   /// From now on the round may take so long, whatever the service does.
   void bound(Nanoseconds limit, const std::string& name);
   /// Stops what is under way when the user asks to end, or the time is over.
   [[nodiscard]] std::stop_token working() const {
     return bound_ ? bound_->token() : context_.asked;
   }
+  /// retry_ with a question before the job is there, given up when limits.time is over, whatever
+  /// tries are still to come.
+  template <class F>
+  auto retry_in_time(const std::string& what, F&& question) {
+    const Nanoseconds limit = case_.limits.time;
+    const TimedStop end(context_.asked, limit.count() > 0 ? std::optional(limit) : std::nullopt);
+    retry_.end_at(limit.count() > 0 ? mono_now_ns() + limit.count() : 0);
+    try {
+      auto answer = retry_(what, [&] { return question(end.token()); });
+      retry_.end_at(0);
+      return answer;
+    } catch (const OutOfTime& silence) {
+      throw no_answer(what, silence);
+    }
+  }
+  [[nodiscard]] Error no_answer(const std::string& what, const OutOfTime& silence) const;
   /// Nothing while the job goes on.
   std::optional<RoundOutcome> look(const ServiceJob& job);
   std::optional<RoundOutcome> check_limits(const ServiceJob& job);

@@ -90,6 +90,12 @@ cloud::ObsOptions TransferSettings::store_at(const std::string& endpoint) const 
   return out;
 }
 
+TransferSettings TransferSettings::within(Nanoseconds answer_limit) const {
+  TransferSettings out = *this;
+  if (answer_limit.count() > 0) out.client.total_limit = answer_limit;
+  return out;
+}
+
 TransferSettings transfer_settings(const Json& json, const std::filesystem::path& base,
                                    const std::string& where, TransferSettings defaults) {
   TransferSettings out = std::move(defaults);

@@ -4,6 +4,7 @@
 
 #include "cloud/obs.h"
 #include "core/json.h"
+#include "core/time.h"
 #include "http/client.h"
 
 namespace assay::launch {
@@ -15,6 +16,8 @@ struct TransferSettings {
   cloud::ObsOptions store{};  ///< without an endpoint
 
   [[nodiscard]] cloud::ObsOptions store_at(const std::string& endpoint) const;
+  /// The same, where a request with all its tries ends within `answer_limit`; 0: as it is.
+  [[nodiscard]] TransferSettings within(Nanoseconds answer_limit) const;
   /// Of a site whose store speaks S3, unless it says otherwise.
   [[nodiscard]] static TransferSettings of_s3();
 };

@@ -183,9 +183,10 @@ std::string HttpJobs::read_log(const RoundJob& /*job*/, const ServiceJob& seen, 
 namespace {
 
 Connect connect_to(const plan::HttpOptions& options) {
-  return [&options] {
+  return [&options](Nanoseconds answer_limit) {
     return std::make_unique<CloudConnection>(
-        options, read_transfer_settings(options.credentials, TransferSettings::of_s3()),
+        options,
+        read_transfer_settings(options.credentials, TransferSettings::of_s3()).within(answer_limit),
         credential_source(options.credentials, kAwsKeys),
         [&options](http::Client& client, cloud::CredentialSource&, cloud::ObsBucket&) {
           return std::make_unique<HttpJobs>(options, client);
@@ -215,7 +216,7 @@ Json HttpOptions::describe_jobs(const Plan& plan) const {
 
 Json HttpOptions::check_jobs(const Plan& plan,
                              const std::function<void(const std::string&)>& waiting) const {
-  Json found = launch::check_cloud(*launch::connect_to(*this)(), plan, *this, {}, waiting);
+  Json found = launch::check_cloud(launch::connect_to(*this), plan, *this, {}, waiting);
   found["endpoint"] = endpoint;
   found["bucket"] = bucket;
   return found;

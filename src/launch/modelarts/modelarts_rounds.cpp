@@ -172,9 +172,9 @@ std::optional<double> ModelArtsRounds::device_utilization(const std::string& id,
 namespace {
 
 Connect connect_to(const plan::ModelArtsOptions& options) {
-  return [&options] {
+  return [&options](Nanoseconds answer_limit) {
     return std::make_unique<CloudConnection>(
-        options, read_transfer_settings(options.credentials),
+        options, read_transfer_settings(options.credentials).within(answer_limit),
         credential_source(options.credentials),
         [&options](http::Client& client, cloud::CredentialSource& credentials,
                    cloud::ObsBucket& bucket) {
@@ -201,7 +201,7 @@ Json ModelArtsOptions::describe_jobs(const Plan& plan) const {
 
 Json ModelArtsOptions::check_jobs(const Plan& plan,
                                   const std::function<void(const std::string&)>& waiting) const {
-  Json found = launch::check_cloud(*launch::connect_to(*this)(), plan, *this, {}, waiting);
+  Json found = launch::check_cloud(launch::connect_to(*this), plan, *this, {}, waiting);
   found["endpoint"] = endpoint;
   found["bucket"] = bucket;
   found["engine"] = engine;

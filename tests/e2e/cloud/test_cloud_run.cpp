@@ -461,6 +461,33 @@ TEST_F(CloudRun, EndsWhenItIsToldToWhileTheServiceDripsBeforeTheStart) {
   ASSERT_TRUE(wait(pid, 60s)) << said();
 }
 
+TEST_F(CloudRun, AServiceThatDripsAtTheStartDoesNotHoldItBeyondItsLimits) {
+  const std::string file = suite(kResults, "", "{time: 4s, stall: 60s}");
+  fault({{"kind", "drip"}, {"method", "GET"}, {"delay_ms", 200}, {"count", -1}});
+  for (const char* command : {"run", "check"}) {
+    const CommandResult result = assay({command, file}, 30s);
+    EXPECT_EQ(result.status.code, 3) << command << result.out << result.err;
+    EXPECT_THAT(result.out + result.err,
+                AllOf(HasSubstr(emulator_->url().substr(7) + " has not answered yet"),
+                      HasSubstr(emulator_->url().substr(7) + ": GET /bucket-one/ got no answer"),
+                      HasSubstr("not answered in 4.00 s")))
+        << command;
+  }
+}
+
+TEST_F(CloudRun, AServiceThatDripsBeforeTheJobIsMadeDoesNotHoldItBeyondItsLimits) {
+  const std::string file = suite(kResults, "", "{time: 4s, stall: 60s}");
+  fault({{"kind", "drip"},
+         {"method", "POST"},
+         {"path", "/training-job-searches"},
+         {"delay_ms", 200},
+         {"count", -1}});
+  const CommandResult result = assay({"run", file}, 60s);
+  EXPECT_EQ(result.status.code, 3) << result.out << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("within limits.time (4.00 s)"),
+                                HasSubstr(emulator_->url().substr(7))));
+}
+
 TEST_F(CloudRun, WaitsAtItsStartForAServiceThatIsBusy) {
   const std::string file = suite(kResults);
   fault({{"kind", "status"}, {"status", 503}, {"count", 12}});
@@ -475,10 +502,23 @@ TEST_F(CloudRun, AJobThatWasDeletedIsMadeAnewByResume) {
   const auto status = wait(pid, 60s);
   ASSERT_TRUE(status) << said();
   EXPECT_EQ(status->code, 5) << said();
-  EXPECT_THAT(said(), HasSubstr("does not exist any more"));
+  EXPECT_THAT(said(), AllOf(HasSubstr("does not exist any more"), HasSubstr("deleted from outside"),
+                            Not(HasSubstr("the node is up"))));
   go();
   const CommandResult resumed = assay({"run", "--resume", "results/latest"});
   EXPECT_EQ(resumed.status.code, 0) << resumed.err;
+  EXPECT_EQ(jobs_->list("").size(), 1U);
+}
+
+TEST_F(CloudRun, AJobThatWasDeletedWhileNobodyFollowedItIsMadeAnewAtOnce) {
+  const pid_t pid = start_until(suite(waits_), "started");
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 60s));
+  jobs_->remove(jobs_->list("").at(0).id);
+  go();
+  const CommandResult resumed = assay({"run", "--resume", "results/latest"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+  EXPECT_THAT(resumed.out + resumed.err, HasSubstr("does not exist any more; a new one is made"));
   EXPECT_EQ(jobs_->list("").size(), 1U);
 }
 

@@ -137,6 +137,26 @@ TEST(LostRound, IsIncompleteAndNamesTheHost) {
   EXPECT_FALSE(metric(round, "e2e_time"));
 }
 
+TEST(LostRound, OfAJobOfAServiceHasTheAdviceOfWhoFollowedIt) {
+  RoundEvidence evidence = with_status(RoundStatus::lost, {constant_rank(0)});
+  evidence.reason = "job j (1) does not exist any more";
+  evidence.advice = "it was deleted from outside; --resume makes a new one";
+  EXPECT_THAT(judge_round(case_plan(), evidence).findings[0].advice, HasSubstr("the node is up"));
+  evidence.supervised = false;
+  EXPECT_EQ(judge_round(case_plan(), evidence).findings[0].advice, evidence.advice);
+}
+
+TEST(FailedRound, HasItsReasonFirstWhereItsRanksWereStopped) {
+  RankEvidence rank = constant_rank(0);
+  rank.exit = ExitStatus{143, std::nullopt};
+  rank.ended_by = EndedBy::stop;
+  RoundEvidence evidence = with_status(RoundStatus::failed, {rank});
+  evidence.reason = "the experiment failed: no worker is left";
+  EXPECT_EQ(judge_round(case_plan(), evidence).findings[0].reason, evidence.reason);
+  evidence.ranks[0].ended_by = EndedBy::itself;
+  EXPECT_THAT(judge_round(case_plan(), evidence).findings[0].reason, HasSubstr("exit 143"));
+}
+
 TEST(UnrecordedRound, SaysWhatCouldNotBeWrittenAndHowToRunItAgain) {
   RoundEvidence evidence = with_status(RoundStatus::unrecorded, {constant_rank(0)});
   evidence.reason = "rank0.out.log could not be written on node0: No space left on device";
