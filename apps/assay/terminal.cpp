@@ -47,6 +47,12 @@ std::size_t terminal_width(std::size_t fallback) {
   return known ? size.ws_col : fallback;
 }
 
+std::size_t terminal_height(std::size_t fallback) {
+  winsize size{};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0;
+  return known ? size.ws_row : fallback;
+}
+
 void say(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);

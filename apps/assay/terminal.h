@@ -19,6 +19,8 @@ struct Terminal {
 [[nodiscard]] Terminal terminal();
 /// The width now, which changes when a window is resized; `fallback` when stdout has none.
 [[nodiscard]] std::size_t terminal_width(std::size_t fallback);
+/// As many lines as a screen of stdout has now; `fallback` when it has none.
+[[nodiscard]] std::size_t terminal_height(std::size_t fallback);
 /// Writes to stdout at once. A reader that went away (`assay run | head`) must not end a run, so
 /// errors are ignored.
 void say(std::string_view text);

@@ -395,6 +395,7 @@ void RunLoop::write_live(const plan::CasePlan& plan_case, int number,
   const double elapsed_s = static_cast<double>(mono - round_started_ns_) * 1e-9;
   live["elapsed_s"] = elapsed_s;
   if (const auto left = time_left_.seconds(elapsed_s)) live["left_s"] = *left;
+  if (plan_case.limits.time.count() > 0) live["limit_s"] = seconds(plan_case.limits.time);
   if (!progress.automl.is_null()) live["automl"] = progress.automl;
   // For onlookers alone: a full disk is no reason to end a run.
   try {

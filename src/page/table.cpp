@@ -21,7 +21,14 @@ std::string one_line(std::string_view text) {
   return clean;
 }
 
-std::vector<std::size_t> widths_of(const Table& table, std::size_t room) {
+std::size_t total_of(const std::vector<std::size_t>& widths) {
+  return widths.empty() ? 0
+                        : std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1));
+}
+
+enum class Least { soft, hard };
+
+std::vector<std::size_t> widths_of(const Table& table, std::size_t room, Least least) {
   std::vector<std::size_t> widths;
   for (const Column& column : table.columns)
     widths.push_back(std::max(columns_of(one_line(column.title)), column.min_width));
@@ -30,16 +37,28 @@ std::vector<std::size_t> widths_of(const Table& table, std::size_t room) {
       widths[i] = std::max(widths[i], columns_of(one_line(row.cells[i].text)));
   const auto shrink = [&](std::size_t Column::*min) {
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      const std::size_t total =
-          std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1));
+      const std::size_t total = total_of(widths);
       const std::size_t keep = table.columns[i].*min;
       if (table.columns[i].cut != Cut::never && total > room && widths[i] > keep)
         widths[i] -= std::min(total - room, widths[i] - keep);
     }
   };
   shrink(&Column::soft_min);
-  shrink(&Column::hard_min);
+  if (least == Least::hard) shrink(&Column::hard_min);
   return widths;
+}
+
+/// Without the columns that there is no room for.
+Table narrowed(Table table, std::size_t room) {
+  while (total_of(widths_of(table, room, Least::soft)) > room) {
+    const auto first = std::ranges::max_element(table.columns, {}, &Column::leave_out);
+    if (first == table.columns.end() || first->leave_out == 0) break;
+    const auto at = first - table.columns.begin();
+    for (Row& row : table.rows)
+      if (at < std::ssize(row.cells)) row.cells.erase(row.cells.begin() + at);
+    table.columns.erase(first);
+  }
+  return table;
 }
 
 std::string fit(const Column& column, std::string_view text, std::size_t width,
@@ -79,8 +98,13 @@ std::string paint(bool color, std::string_view code, std::string_view text) {
   return color && !code.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
-std::vector<std::string> text_lines(const Table& table, const TextStyle& style) {
-  const std::vector<std::size_t> widths = widths_of(table, style.width - style.indent);
+std::vector<std::string> text_lines(const Table& given, const TextStyle& style) {
+  const std::size_t room = style.width - std::min(style.width, style.indent);
+  std::optional<Table> fewer;
+  if (std::ranges::any_of(given.columns, [](const Column& c) { return c.leave_out > 0; }))
+    fewer = narrowed(given, room);
+  const Table& table = fewer ? *fewer : given;
+  const std::vector<std::size_t> widths = widths_of(table, room, Least::hard);
   const auto line_of = [&](const std::vector<Cell>& cells) {
     std::string line(style.indent, ' ');
     for (std::size_t i = 0; i < cells.size(); ++i) {

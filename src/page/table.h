@@ -28,6 +28,9 @@ struct Column {
   /// down to their soft minimum, then to their hard one.
   std::size_t soft_min = 0;
   std::size_t hard_min = 0;
+  /// Before it goes below soft minima, it leaves out columns, the greatest of these numbers first;
+  /// 0 stays.
+  int leave_out = 0;
 
   /// The CSS class of its heading and cells on a page; it replaces the "n" of right-aligned ones.
   std::string css = {};

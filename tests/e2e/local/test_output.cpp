@@ -2,6 +2,7 @@
 
 #include <array>
 #include <fstream>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <poll.h>
@@ -9,6 +10,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "core/files.h"
@@ -132,6 +134,106 @@ TEST_F(Output, TheLineOfARunFitsTheTerminalWhenItIsResized) {
   int status = 0;
   ::close(terminal);
   EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+}
+
+// `assay top` of a run on a terminal of its own.
+class TopOnATerminal {
+ public:
+  TopOnATerminal(const fs::path& folder, unsigned short columns) {
+    winsize size{12, columns, 0, 0};
+    pid_ = ::forkpty(&terminal_, nullptr, nullptr, &size);
+    if (pid_ != 0) return;
+    ::setenv("TERM", "xterm", 1);
+    if (::chdir(folder.c_str()) == 0)
+      ::execl((std::string(ASSAY_BIN_DIR) + "/assay").c_str(), "assay", "top", nullptr);
+    ::_exit(127);
+  }
+  TopOnATerminal(const TopOnATerminal&) = delete;
+  TopOnATerminal& operator=(const TopOnATerminal&) = delete;
+  ~TopOnATerminal() {
+    if (!ended_) ::kill(pid_, SIGKILL);
+    ::close(terminal_);
+    if (!ended_) ::waitpid(pid_, nullptr, 0);
+  }
+
+  bool shows(std::string_view text) { return read_until(terminal_, all_, text, 0); }
+  void press(char key) const { EXPECT_EQ(::write(terminal_, &key, 1), 1); }
+  void resize(std::size_t columns) const {
+    const winsize size{12, static_cast<unsigned short>(columns), 0, 0};
+    EXPECT_EQ(::ioctl(terminal_, TIOCSWINSZ, &size), 0);
+  }
+  void signal(int number) const { ::kill(pid_, number); }
+  /// Its exit status, as of waitpid().
+  std::optional<int> ended() {
+    int status = 0;
+    ended_ = eventually([&] {
+      (void)read_until(terminal_, all_, "", 0);
+      return ::waitpid(pid_, &status, WNOHANG) == pid_;
+    });
+    return ended_ ? std::optional(status) : std::nullopt;
+  }
+  /// Whether the terminal is as a shell left it.
+  [[nodiscard]] bool cooked() const {
+    termios now{};
+    return ::tcgetattr(terminal_, &now) == 0 && (now.c_lflag & ICANON) != 0 &&
+           (now.c_lflag & ECHO) != 0;
+  }
+  /// The columns of the widest line of a screen that is begun from now on.
+  [[nodiscard]] std::size_t widest() {
+    std::size_t from = all_.size();
+    for (int screens = 0; screens < 2; ++screens) {  // the first may have been under way
+      if (!read_until(terminal_, all_, "\x1b[H", from)) return 9999;
+      from = all_.find("\x1b[H", from) + 3;
+    }
+    if (!read_until(terminal_, all_, "\x1b[J", from)) return 9999;
+    std::size_t most = 0;
+    const std::string screen = all_.substr(from, all_.find("\x1b[J", from) - from);
+    for (const std::string_view line : split(screen, '\n'))
+      most = std::max(most, code_points(printable(trim(line))));
+    return most;
+  }
+  [[nodiscard]] const std::string& all() const { return all_; }
+
+ private:
+  pid_t pid_ = -1;
+  int terminal_ = -1;
+  bool ended_ = false;
+  std::string all_;
+};
+
+TEST_F(Output, TopHasKeysAndFitsTheTerminal) {
+  const fs::path suite = script_suite("while :; do sleep 0.1; done\n");
+  const pid_t run = start({"run", suite.string(), "--set", "limits.time=1h"});
+  ASSERT_TRUE(eventually([&] {
+    return fs::exists(folder_ / "results/latest") && fs::exists(latest() / "live.json");
+  }));
+  {
+    TopOnATerminal top(folder_, 120);
+    EXPECT_TRUE(top.shows("MEMORY")) << top.all();
+    EXPECT_TRUE(top.shows("limits.time")) << "what bounds a first round: " << top.all();
+    EXPECT_TRUE(top.shows("q quit, h help"));
+    EXPECT_FALSE(top.cooked());
+    top.press('h');
+    EXPECT_TRUE(top.shows("j k or arrows")) << top.all();
+    for (const std::size_t columns : {40UL, 20UL}) {
+      top.resize(columns);
+      EXPECT_LE(top.widest(), columns) << top.all();
+    }
+    top.press('q');
+    EXPECT_EQ(top.ended(), 0) << top.all();
+    EXPECT_TRUE(top.cooked());
+  }
+  {
+    TopOnATerminal top(folder_, 80);
+    EXPECT_TRUE(top.shows("q quit"));
+    top.signal(SIGTERM);
+    const auto status = top.ended();
+    ASSERT_TRUE(status);
+    EXPECT_TRUE(WIFSIGNALED(*status) && WTERMSIG(*status) == SIGTERM);
+    EXPECT_TRUE(top.cooked()) << "also when a signal ends it";
+  }
+  EXPECT_EQ(assay({"stop", "results/latest"}).status.code, 0);
+  EXPECT_TRUE(wait(run, 10s));
 }
 
 }  // namespace assay::e2e

@@ -47,6 +47,19 @@ TEST(TextTable, GivesRoomInTwoSteps) {
       << "never below the minimum";
 }
 
+TEST(TextTable, LeavesOutColumnsBeforeItGoesBelowSoftMinima) {
+  const Table table{{{.title = "A", .cut = Cut::end, .soft_min = 6, .hard_min = 3},
+                     {.title = "B", .leave_out = 1},
+                     {.title = "C", .leave_out = 2}},
+                    {{{"aaaaaaaa", "bbbb", "电力"}}}};
+  EXPECT_EQ(text_lines(table, {.width = 20})[1], "aaaaaaaa  bbbb  电力");
+  EXPECT_EQ(text_lines(table, {.width = 18})[1], "aaaaa…  bbbb  电力");
+  EXPECT_EQ(text_lines(table, {.width = 17})[1], "aaaaaaaa  bbbb") << "with all its room again";
+  EXPECT_EQ(text_lines(table, {.width = 9})[1], "aaaaaaaa");
+  EXPECT_EQ(text_lines(table, {.width = 4})[1], "aaa…");
+  EXPECT_THAT(text_lines(table, {.width = 9}), ElementsAre("A", "aaaaaaaa")) << "and its heading";
+}
+
 TEST(TextTable, ColorsOnlyWhereThereAreColors) {
   Table table = two_columns();
   table.rows[0].cells[1].color = "31";
