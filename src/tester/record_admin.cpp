@@ -68,6 +68,12 @@ std::vector<std::string> Records::faults() {
   return out;
 }
 
+bool Records::sound() {
+  const std::scoped_lock lock(lock_);
+  Statement check = database_.prepare("PRAGMA quick_check(1)");
+  return check.step() && check.text(0) == "ok";
+}
+
 void Records::copy_to(const std::filesystem::path& file) {
   const std::scoped_lock lock(lock_);
   database_.prepare("VACUUM INTO ?1").bind(1, file.string()).run();

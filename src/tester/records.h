@@ -152,6 +152,9 @@ class Records {
   [[nodiscard]] std::vector<std::string> all_tests();  ///< their ids, oldest first
   /// What SQLite finds wrong, one sentence each; at most 100.
   [[nodiscard]] std::vector<std::string> faults();
+  /// Whether its pages hold together, as far as a quick look tells. Throws DatabaseError where even
+  /// that cannot be read.
+  [[nodiscard]] bool sound();
   /// A consistent copy in a new file, while others write.
   void copy_to(const std::filesystem::path& file);
   [[nodiscard]] std::string public_key_of(const std::string& test);  ///< that signed it, or ""

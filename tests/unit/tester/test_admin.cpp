@@ -102,6 +102,24 @@ TEST_F(Admin, ADamagedDatabaseIsSaidAndRebuilt) {
   EXPECT_THAT(verify(data_, true), IsEmpty());
 }
 
+TEST_F(Admin, DamageBehindTheHeaderIsSaidAtTheStartWithWhatToDo) {
+  {
+    Records records = open_records(data_);
+    records.copy_to(data_ / "whole.db");  // one file, without a log beside it
+  }
+  for (const char* end : {"-wal", "-shm"}) fs::remove(data_ / ("tester.db" + std::string(end)));
+  fs::rename(data_ / "whole.db", data_ / "tester.db");
+  {
+    std::fstream file(data_ / "tester.db", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(3 * 4096);
+    file << std::string(fs::file_size(data_ / "tester.db") - 3 * 4096, 'x');
+  }
+  EXPECT_THAT(error_of([&] { return open_records(data_).tokens().size(); }),
+              HasSubstr("assay serve rebuild"));
+  EXPECT_EQ(rebuild(data_).tests, 1U);
+  expect_whole(data_);
+}
+
 TEST_F(Admin, RebuildingKeepsTokensThatCanBeRead) {
   EXPECT_EQ(rebuild(data_).tokens, 1U);
   EXPECT_EQ(open_records(data_).token_name(alice_), "alice");
