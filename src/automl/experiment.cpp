@@ -293,7 +293,7 @@ void Experiment::check_workers(double now_s, Actions& actions) {
   for (const auto& [rank, who] : lost_)
     if (named++ < kNamed) names += (names.empty() ? "" : "; ") + who;
   if (named > kNamed) names += fmt::format("; and {} more", named - kNamed);
-  conclude(now_s, ExperimentEnd::failed, "no worker is left: " + names, actions);
+  conclude(now_s, ExperimentEnd::failed, std::string(kNoWorkerLeft) + ": " + names, actions);
 }
 
 void Experiment::check_end(double now_s, Actions& actions) {

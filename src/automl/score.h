@@ -30,6 +30,10 @@ struct InheritedRecord {
   std::string sha256;  ///< of the parent's weights
 };
 
+/// How the detail of an experiment begins that failed because all its workers are gone, not by
+/// itself: it can be gone on with.
+inline constexpr const char* kNoWorkerLeft = "no worker is left";
+
 /// Why a worker left that nobody saw leave: the experiment was resumed.
 inline constexpr const char* kCoordinatorEnded = "coordinator ended";
 

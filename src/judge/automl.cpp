@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -194,7 +195,10 @@ void compute_automl(RoundContext& round) {
   round.metrics.add("automl_time", record.elapsed_s, Origin::measured, until);
   round.metrics.add("automl_trials", ok);
   round.metrics.add("automl_trials_failed", failed);
-  round.metrics.add("automl_workers", static_cast<double>(record.workers.size()));
+  // Who comes back, or again after --resume, is the same worker.
+  std::set<int> workers;
+  for (const automl::WorkerRecord& worker : record.workers) workers.insert(worker.rank);
+  round.metrics.add("automl_workers", static_cast<double>(workers.size()));
   round.metrics.add("automl_idle", record.idle_share);
   round.metrics.add("automl_wait", record.wait_share);
   if (record.best) {

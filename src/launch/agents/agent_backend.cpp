@@ -274,7 +274,7 @@ asio::awaitable<RoundOutcome> AgentBackend::run_round(const RoundTask& task) {
   }
   current_ = nullptr;
   experiment_ = nullptr;
-  if (experiment) co_await experiment->finish(outcome);
+  if (experiment) outcome = co_await experiment->finish(outcome);
   if (failure) std::rethrow_exception(failure);
   co_return outcome;
 }

@@ -14,6 +14,9 @@ namespace assay::launch {
 
 namespace {
 
+constexpr const char* kGoOn =
+    "look at the workers' logs and nodes; 'assay run --resume' goes on with the experiment";
+
 // Where the workers find this machine; the first node stands for all. May look up names.
 std::string find_address(const std::string& given, bool one_machine,
                          const std::string& node_address, const std::string& node_host) {
@@ -92,7 +95,9 @@ void ExperimentHost::start(Round& round) {
 void ExperimentHost::on_progress() {
   if (round_ == nullptr || end_noticed_ || !coordinator_.ended()) return;
   end_noticed_ = true;
-  if (coordinator_.end_reason() == automl::ExperimentEnd::failed)
+  if (coordinator_.end_detail().starts_with(automl::kNoWorkerLeft))
+    round_->fail({RoundStatus::lost, coordinator_.end_detail(), kGoOn});
+  else if (coordinator_.end_reason() == automl::ExperimentEnd::failed)
     round_->fail({RoundStatus::failed, "the experiment failed: " + coordinator_.end_detail(),
                   "the trials' reasons are in the experiment's journal"});
   else
@@ -103,17 +108,25 @@ void ExperimentHost::stop() {
   coordinator_.end(automl::ExperimentEnd::stopped, "stopped by the user");
 }
 
-asio::awaitable<void> ExperimentHost::finish(const RoundOutcome& outcome) {
+asio::awaitable<RoundOutcome> ExperimentHost::finish(RoundOutcome outcome) {
   round_ = nullptr;
+  // Workers that had trained are lost machines or processes, not a program that cannot run.
+  if (!coordinator_.ended() && outcome.status == RoundStatus::failed &&
+      coordinator_.status().ok > 0) {
+    outcome.status = RoundStatus::lost;
+    outcome.reason = fmt::format("{}: {}", automl::kNoWorkerLeft, outcome.reason);
+    outcome.advice = kGoOn;
+  }
   if (!coordinator_.ended())
     coordinator_.end(outcome.status == RoundStatus::interrupted ? automl::ExperimentEnd::stopped
                                                                 : automl::ExperimentEnd::failed,
-                     outcome.reason.empty() ? "no worker is left" : outcome.reason);
+                     outcome.reason.empty() ? automl::kNoWorkerLeft : outcome.reason);
   while (running_) {
     asio::error_code ec;
     co_await done_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
   }
   if (failure_) std::rethrow_exception(failure_);
+  co_return outcome;
 }
 
 Json ExperimentHost::live() const {

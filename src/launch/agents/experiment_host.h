@@ -36,8 +36,10 @@ class ExperimentHost {
   void start(Round& round);
   /// The user's wish: the workers are asked to stop, and the score so far stays.
   void stop();
-  /// After the round. Throws Error of kind environment when the journal could not be written.
-  asio::awaitable<void> finish(const RoundOutcome& outcome);
+  /// After the round. Gives its outcome for the experiment: one that lost all its workers after it
+  /// had trained is lost, not failed, so that --resume goes on with it. Throws Error of kind
+  /// environment when the journal could not be written.
+  asio::awaitable<RoundOutcome> finish(RoundOutcome outcome);
 
   /// For the live view.
   [[nodiscard]] Json live() const;

@@ -229,6 +229,18 @@ TEST_F(Automl, TakesAStoppedWorkerBackAndEndsByNameWhenAllAreStopped) {
   EXPECT_EQ(status->code, 5);
   stopped.check_end(result());
   EXPECT_NE(dump_line(result()).find("automl-workers-kept"), std::string::npos);
+  // That is no result, and its reason comes before what followed from it.
+  const Json round = result()["cases"][0]["rounds"][0];
+  EXPECT_EQ(round["status"], "lost");
+  EXPECT_EQ(round["metrics"]["automl_workers"]["value"], 2) << "who came back is no other";
+  EXPECT_EQ(round["findings"][0]["reason"].get<std::string>().find("no worker is left: "), 0U)
+      << round["findings"].dump();
+  const auto before = static_cast<std::int64_t>(finished(record()).size());
+  const pid_t again = start({"run", "--resume", latest().string()});
+  EXPECT_TRUE(eventually([&] { return has_done(before + 1); }, 120s)) << "it does not go on";
+  EXPECT_EQ(assay({"stop", latest().string()}, 90s).status.code, 0);
+  EXPECT_TRUE(wait(again, 60s));
+  EXPECT_EQ(record().resumed, 1);
 }
 
 TEST_F(Automl, FailsByNameWhenNoWorkerIsLeft) {
