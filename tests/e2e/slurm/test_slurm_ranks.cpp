@@ -1,5 +1,7 @@
 // Ranks that srun starts itself (cluster.slurm.mpi), with a program of OpenMPI.
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <unistd.h>
@@ -11,6 +13,7 @@
 namespace assay::e2e {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using namespace std::chrono_literals;
 
 // Each rank adds its number, and the first prints the sum of all.
@@ -73,6 +76,23 @@ TEST_F(SlurmRanks, OfAnMpiProgramFindEachOther) {
   const CommandResult run = assay({"run", suite().string()}, 120s);
   EXPECT_EQ(run.status.code, 0) << run.out << run.err << log();
   EXPECT_THAT(log(), HasSubstr("sum 6 of 4 ranks"));
+}
+
+// mpirun believes Slurm's variables more than the hostfile: those of the agents are not the case's.
+TEST_F(SlurmRanks, OfAHeadsMpirunHaveTheirSlots) {
+  const CommandResult result =
+      assay({"run", write("head.yaml",
+                          "name: s\ncluster: {launcher: slurm, slurm: {wait: 60s}}\ncases:\n"
+                          "  - name: head\n    nodes: 2\n    procs: 2\n    launch: head\n"
+                          "    rendezvous: mpi\n    limits: {grace: 1s, time: 60s}\n"
+                          "    command: mpirun --allow-run-as-root -x ASSAY_ROUND_ID --hostfile "
+                          "{hostfile} -np {world_size} hostname\n"
+                          "    rules: {min-steps: off, min-duration: off, perflog-present: off}\n")
+                        .string()},
+            120s);
+  const std::string log = read_file(latest() / "head/round1/n1_noderank0/rank0.out.log");
+  EXPECT_EQ(std::ranges::count(log, '\n'), 4) << log << result.out << result.err;
+  EXPECT_THAT(log, Not(HasSubstr("slots")));
 }
 
 TEST_F(SlurmRanks, AFailureOfOneEndsTheRoundAndIsNamed) {
