@@ -13,6 +13,7 @@
 
 namespace assay::e2e {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -341,7 +342,10 @@ log("FINISHED", {"converged": True, "raw_train_time": 0.6})
       assay({"import", "flagperf", (folder_ / "flagperf").string(), "--out", "suite.yaml"});
   ASSERT_EQ(imported.status.code, 0) << imported.out << imported.err;
   const CommandResult run = assay({"run", "suite.yaml"});
-  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  // It runs; that it is no A100's result is said, where there is none.
+  EXPECT_THAT(run.status.code, AnyOf(5, 6)) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("cases name the hardware A100"));
+  EXPECT_EQ(result()["cases"][0]["validity"], "VALID");
   const Json round = result()["cases"][0]["rounds"][0];
   EXPECT_EQ(round["ranks"][0]["steps"], 12);
   EXPECT_EQ(round["ranks"][1]["steps"], 12);
