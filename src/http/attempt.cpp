@@ -18,6 +18,7 @@
 #include "core/units.h"
 #include "core/version.h"
 #include "http/date.h"
+#include "http/exchange_error.h"
 
 namespace assay::http {
 
@@ -137,8 +138,7 @@ std::size_t read_reply(char* data, std::size_t size, std::size_t count, void* us
       running.exchange.receive(response, piece);
     } else {
       if (response.body.size() + piece.size() > running.options.max_body)
-        throw Error(ErrorKind::environment, "the reply is too large to keep in memory",
-                    running.request.host());
+        throw ExchangeError("the reply is too large to keep in memory", running.request.host());
       response.body += piece;
     }
   } catch (...) {
