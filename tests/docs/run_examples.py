@@ -48,8 +48,9 @@ for step in range(30):
 
 
 SERVER = re.compile(r"^assay serve .*&( *#.*)?$", re.M)
-# A reader waits until the server has said its address.
-READY = "for _ in $(seq 600); do (exec 3<>/dev/tcp/127.0.0.1/8480) 2>/dev/null && break; sleep 0.1; done"
+# A reader waits until the server has said its address. It listens a moment before.
+READY = ("for _ in $(seq 600); do (exec 3<>/dev/tcp/127.0.0.1/8480) 2>/dev/null && "
+         "grep -q 127.0.0.1:8480 \"$PAGE_LOG\" && break; sleep 0.1; done")
 
 
 def pages():
@@ -70,7 +71,7 @@ class Checker:
         self.environment = {
             "PATH": f"{self.programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(self.folder / "home"),
             "ASSAY_KEYS": str(self.folder / "keys"), "PYTHONPATH": str(SOURCE / "python"), "LC_ALL": "C.UTF-8",
-            "PYTHONDONTWRITEBYTECODE": "1"}
+            "PYTHONDONTWRITEBYTECODE": "1", "PAGE_LOG": str(self.folder / "page.log")}
         (self.folder / "home").mkdir()
 
     def program(self, *arguments):
