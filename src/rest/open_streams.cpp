@@ -21,16 +21,19 @@ OpenStreams::~OpenStreams() {
 
 OpenStreams::Place OpenStreams::take_place(const std::string& person) {
   forget_gone();
-  const std::scoped_lock lock(counts_->lock);
-  std::size_t& count = counts_->of_person[person];
-  if (count >= kMaxOfPerson) {
-    serve::Refusal refusal(429, "too_many_streams",
-                           fmt::format("you have {} streams open, and may not have more", count),
-                           "close some pages or programs that follow jobs");
-    refusal.retry_after_s = 30;
-    throw refusal;
+  {
+    const std::scoped_lock lock(counts_->lock);
+    std::size_t& count = counts_->of_person[person];
+    if (count >= kMaxOfPerson) {
+      serve::Refusal refusal(429, "too_many_streams",
+                             fmt::format("you have {} streams open, and may not have more", count),
+                             "close some pages or programs that follow jobs");
+      refusal.retry_after_s = 30;
+      throw refusal;
+    }
+    ++count;
   }
-  ++count;
+  // Without the lock: where there is no memory for the pointer, it calls its deleter.
   return {counts_.get(), [counts = counts_, person](void*) {
             const std::scoped_lock also(counts->lock);
             if (--counts->of_person[person] == 0) counts->of_person.erase(person);
