@@ -25,7 +25,9 @@ cached() { sed -n "s/^$1:[A-Z]*=//p" build/release/CMakeCache.txt 2>/dev/null; }
 if [ "$(cached CMAKE_HOME_DIRECTORY)" != "$source_dir" ] ||
   { [ "$torch" = cuda ] && [[ "$(cached ASSAY_TORCH_API)" != "$torch_root"/* ]]; }; then
   echo "Configuring (build/release)"
-  configured=$(cmake --preset release --fresh -DASSAY_TESTS=OFF -DASSAY_BENCHMARKS=OFF)
+  # With many processors more groups of files are faster than larger ones.
+  files=$(($(nproc) < 8 ? 0 : 6))
+  configured=$(cmake --preset release --fresh -DASSAY_TESTS=OFF -DASSAY_BENCHMARKS=OFF -DASSAY_UNITY_FILES=$files)
   grep '^-- assay-train' <<<"$configured" || true
 elif [ ! -x build/release/bin/assay-train ]; then
   # There may be a libtorch now.

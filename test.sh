@@ -12,10 +12,10 @@ if [ "${1:-}" = --full ]; then
 fi
 
 scripts/install-deps.sh build train test cluster
-# A tree that was moved or copied needs a new configuration.
-fresh=--fresh
-! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" build/release/CMakeCache.txt || fresh=
-cmake --preset release $fresh -DASSAY_TESTS=ON -DASSAY_BENCHMARKS=ON -DASSAY_WERROR=ON
+# A tree that was moved or copied needs a new configuration: for a build from nothing.
+fresh=(--fresh "-DASSAY_UNITY_FILES=$(($(nproc) < 8 ? 0 : 6))")
+! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" build/release/CMakeCache.txt || fresh=()
+cmake --preset release "${fresh[@]}" -DASSAY_TESTS=ON -DASSAY_BENCHMARKS=ON -DASSAY_WERROR=ON
 cmake --build --preset release
 scripts/run-tests.sh build/release "$@"
 

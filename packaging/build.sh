@@ -23,7 +23,7 @@ export CCACHE_BASEDIR=
 paths="-ffile-prefix-map=$PWD/= -ffile-prefix-map=$PWD/$build/="
 # Linked without names, so that the identifier of a program does not depend on names that the compiler
 # makes up. CPack would take them out later.
-cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DASSAY_TESTS=OFF -DASSAY_BENCHMARKS=OFF \
+cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DASSAY_TESTS=OFF -DASSAY_BENCHMARKS=OFF -DASSAY_UNITY_FILES=0 \
   -DCMAKE_C_FLAGS="$paths" -DCMAKE_CXX_FLAGS="$paths" -DCMAKE_EXE_LINKER_FLAGS=-s -DCMAKE_SHARED_LINKER_FLAGS=-s \
   -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON "$@"
 site=(site)

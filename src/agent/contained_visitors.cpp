@@ -1,9 +1,9 @@
 #include "agent/contained_visitors.h"
 
 #include <asio/write.hpp>
-#include <fcntl.h>
 #include <fmt/format.h>
 
+#include "agent/adopt_pipe.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "core/time.h"
@@ -17,11 +17,6 @@ namespace {
 constexpr std::size_t kLastWords = 2000;
 // A runtime takes its time to take a container down; then it is removed by force.
 constexpr Nanoseconds kLeaveLimit = std::chrono::seconds(10);
-
-void adopt(asio::posix::stream_descriptor& to, UniqueFd& from) {
-  ::fcntl(from.get(), F_SETFL, O_NONBLOCK);
-  to.assign(from.release());
-}
 
 }  // namespace
 

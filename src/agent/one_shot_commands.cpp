@@ -12,7 +12,7 @@ namespace assay::agent {
 
 namespace {
 
-constexpr int kBetweenAttempts_ms = 100;
+constexpr int kBetweenCleanUps_ms = 100;
 
 std::vector<std::string> arguments_of(const Json& command) {
   std::vector<std::string> arguments;
@@ -57,7 +57,7 @@ bool clean_up(const std::vector<std::string>& command, std::int64_t deadline_ns)
     CommandOptions options;
     options.timeout = Nanoseconds(left);
     if (run_command(command, options).status.ok()) return true;
-    ::poll(nullptr, 0, kBetweenAttempts_ms);
+    ::poll(nullptr, 0, kBetweenCleanUps_ms);
   }
   return false;
 }

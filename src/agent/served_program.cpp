@@ -4,10 +4,10 @@
 #include <array>
 #include <cerrno>
 
-#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include "agent/adopt_pipe.h"
 #include "core/parse_number.h"
 
 namespace assay::agent {
@@ -23,11 +23,6 @@ Child start(SpawnOptions options) {
   options.out = Stream::pipe();
   options.err = Stream::pipe();
   return spawn(options);
-}
-
-void adopt(asio::posix::stream_descriptor& to, UniqueFd& from) {
-  ::fcntl(from.get(), F_SETFL, O_NONBLOCK);
-  to.assign(from.release());
 }
 
 }  // namespace

@@ -47,9 +47,9 @@ ScorePoint point_at(double t_s, const Moment& moment) {
   return point;
 }
 
-class Reader {
+class RecordReader {
  public:
-  explicit Reader(ExperimentRecord& out) : out_(out) {}
+  explicit RecordReader(ExperimentRecord& out) : out_(out) {}
 
   void read(const Json& event) {
     const std::string kind = text_at(event, "event");
@@ -314,7 +314,7 @@ double score_step(double elapsed_s) {
 
 ExperimentRecord record_of(const std::vector<Json>& events) {
   ExperimentRecord record;
-  Reader reader(record);
+  RecordReader reader(record);
   for (const Json& event : events)
     if (event.is_object()) reader.read(event);
   if (!events.empty()) reader.finish();

@@ -9,7 +9,7 @@ namespace assay::automl {
 
 namespace {
 
-using Kind = WorkerSpan::Kind;
+using SpanKind = WorkerSpan::Kind;
 
 // One rank while the journal is read.
 struct Line {
@@ -19,7 +19,7 @@ struct Line {
   double free_from = 0;            // the end of its last span
   std::vector<WorkerSpan> open{};  // handed out, in order
 
-  void fill(Kind kind, double until) {
+  void fill(SpanKind kind, double until) {
     if (until > free_from) out.spans.push_back({kind, free_from, until});
     free_from = std::max(free_from, until);
   }
@@ -27,9 +27,9 @@ struct Line {
   void close(std::size_t at, double now, std::optional<TrialStatus> status) {
     WorkerSpan span = open[at];
     open.erase(open.begin() + static_cast<std::ptrdiff_t>(at));
-    fill(began ? Kind::wait : Kind::idle, span.from_s);
+    fill(began ? SpanKind::wait : SpanKind::idle, span.from_s);
     began = true;
-    span.kind = status == TrialStatus::lost ? Kind::lost : Kind::train;
+    span.kind = status == TrialStatus::lost ? SpanKind::lost : SpanKind::train;
     span.from_s = std::max(span.from_s, free_from);
     span.to_s = std::max(now, span.from_s);
     span.status = status;
@@ -40,7 +40,7 @@ struct Line {
   void leave(double now, std::optional<TrialStatus> status) {
     if (!present) return;
     while (!open.empty()) close(0, now, status);
-    fill(Kind::idle, now);
+    fill(SpanKind::idle, now);
     present = false;
   }
 };
@@ -80,7 +80,7 @@ std::vector<WorkerLine> timeline_of(const std::vector<Json>& events) {
       line.began = false;
       line.free_from = std::max(line.free_from, now);
     } else if (line.present && kind == "started") {
-      line.open.push_back({Kind::train, now, now, integer_at(event, "trial", -1)});
+      line.open.push_back({SpanKind::train, now, now, integer_at(event, "trial", -1)});
     } else if (line.present) {
       const std::int64_t trial = integer_at(event, "trial", -1);
       const auto found = std::ranges::find(line.open, trial, &WorkerSpan::trial);

@@ -22,10 +22,6 @@ namespace {
 constexpr auto kMaxDuration = std::chrono::hours(24 * 999);  // AAH's own default
 constexpr std::int64_t kMany = std::int64_t{1} << 53;
 
-const std::vector<std::string>& keys(const std::string& place) {
-  return suite_keys().at(place);
-}
-
 Json read_start(const Node& node) {
   const std::string text = node.nonempty_text();
   static const std::vector<std::string> kNamed{"resnet8", "resnet20", "resnet50"};
@@ -62,7 +58,7 @@ void require_in_space(const Node& hyper, const ExperimentSettings& settings) {
 }
 
 automl::Hyper read_hyper(const Node& node) {
-  const Mapping map(node, "hyper", keys("automl.hyper"));
+  const Mapping map(node, "hyper", suite_keys().at("automl.hyper"));
   Json json = to_json(automl::Hyper{});
   for (const Entry& entry : node.entries())
     if (!entry.value.is_null()) json[entry.key] = entry.value.json();
@@ -84,7 +80,7 @@ std::vector<int> read_epochs(const Node& node) {
 }
 
 void read_limits(const Node& node, automl::Limits& limits) {
-  const Mapping map(node, "limits of automl", keys("automl.limits"));
+  const Mapping map(node, "limits of automl", suite_keys().at("automl.limits"));
   if (const Node* n = map.find("parameters")) limits.parameters = n->integer(1, kMany);
   if (const Node* n = map.find("operations")) limits.forward_operations = n->integer(1, kMany);
   if (const Node* n = map.find("activations")) limits.activations = n->integer(1, kMany);
@@ -112,7 +108,7 @@ void read_ending(const Mapping& map, ExperimentSettings& settings) {
 }  // namespace
 
 ExperimentSettings read_automl(const Node& node) {
-  const Mapping map(node, "automl", keys("automl"));
+  const Mapping map(node, "automl", suite_keys().at("automl"));
   ExperimentSettings settings;
   if (const Node* n = map.find("start")) settings.start = read_start(*n);
   if (const Node* n = map.find("classes"))
@@ -127,7 +123,7 @@ ExperimentSettings read_automl(const Node& node) {
   if (const Node* n = map.find("patience"); n != nullptr && n->is_off()) {
     settings.patience = automl::Patience{0, 0};
   } else if (n != nullptr) {
-    const Mapping patience(*n, "patience", keys("automl.patience"));
+    const Mapping patience(*n, "patience", suite_keys().at("automl.patience"));
     automl::Patience rule;
     rule.epochs = static_cast<int>(patience.at("epochs").integer(1, 100'000));
     if (const Node* delta = patience.find("min_delta")) {

@@ -25,10 +25,6 @@ using config::Node;
 
 namespace {
 
-const std::vector<std::string>& keys(const std::string& place) {
-  return suite_keys().at(place);
-}
-
 std::string read_pattern(const Node& node) {
   std::string text = node.nonempty_text();
   try {
@@ -49,7 +45,7 @@ std::string read_pattern(const Node& node) {
 }
 
 OutputMetric read_metric(const Entry& entry) {
-  const Mapping map(entry.value, "the metric '" + entry.key + "'", keys("metric"));
+  const Mapping map(entry.value, "the metric '" + entry.key + "'", suite_keys().at("metric"));
   OutputMetric metric;
   metric.name = entry.key;
   if (trim(entry.key).empty() || entry.key.find_first_of(" \t\n,\"") != std::string::npos)
@@ -137,7 +133,7 @@ int read_procs(const Mapping& map, int fallback, bool& by_devices) {
 
 CaseNeeds read_needs(const Node& node) {
   static const std::vector<std::string> kPrecisions{"fp64", "fp32", "tf32", "bf16", "fp16", "fp8"};
-  const Mapping map(node, "needs", keys("needs"));
+  const Mapping map(node, "needs", suite_keys().at("needs"));
   CaseNeeds needs;
   needs.devices = read_count(map, "devices", 0, kMaxProcs);
   if (map.has("precision")) needs.precision = map.choice("precision", kPrecisions);
@@ -226,7 +222,7 @@ Bind read_bind(const Node& node) {
 }
 
 Container read_container(const Node& node) {
-  const Mapping map(node, "container", keys("container"));
+  const Mapping map(node, "container", suite_keys().at("container"));
   Container container;
   container.runtime =
       map.choice("runtime", {"podman", "docker", "apptainer", "singularity", "enroot", kPyxis});
@@ -270,7 +266,7 @@ SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::
     out.repeats = key.repeats;
     return out;
   }
-  const Mapping map(node, "a case", keys("case"));
+  const Mapping map(node, "a case", suite_keys().at("case"));
   read_identity(map, defaults, vendor, out);
   if (const Node* needs = map.find("needs")) out.needs = read_needs(*needs);
   const bool shell = map.has("shell") && map.at("shell").boolean();
@@ -318,7 +314,7 @@ SuiteCase read_case(const Node& node, const SuiteDefaults& defaults, const std::
 }
 
 SuiteDefaults read_defaults(const Node& node) {
-  const Mapping map(node, "defaults", keys("defaults"));
+  const Mapping map(node, "defaults", suite_keys().at("defaults"));
   SuiteDefaults defaults;
   if (const Node* limits = map.find("limits")) defaults.limits = catalog::read_limits(*limits);
   if (const Node* env = map.find("env")) defaults.env = read_env(*env);
@@ -344,22 +340,22 @@ std::string read_listen(const Node& node) {
 
 Telemetry read_telemetry(const Node& node) {
   using namespace std::chrono_literals;
-  const Mapping map(node, "telemetry", keys("telemetry"));
+  const Mapping map(node, "telemetry", suite_keys().at("telemetry"));
   Telemetry telemetry;
   if (const Node* interval = map.find("interval"))
     telemetry.interval = interval->duration(100ms, 60s);
   if (const Node* enabled = map.find("enabled")) telemetry.enabled = enabled->boolean();
   if (const Node* prometheus = map.find("prometheus")) {
-    const Mapping at(*prometheus, "telemetry.prometheus", keys("telemetry.prometheus"));
+    const Mapping at(*prometheus, "telemetry.prometheus", suite_keys().at("telemetry.prometheus"));
     telemetry.prometheus = at.has("listen") ? read_listen(at.at("listen")) : "127.0.0.1:9400";
   }
   return telemetry;
 }
 
 std::map<std::string, std::string> read_submission(const Node& node) {
-  const Mapping map(node, "submission", keys("submission"));
+  const Mapping map(node, "submission", suite_keys().at("submission"));
   std::map<std::string, std::string> out;
-  for (const std::string& key : keys("submission"))
+  for (const std::string& key : suite_keys().at("submission"))
     if (map.has(key)) out[key] = map.at(key).nonempty_text();
   if (map.has("division")) (void)map.choice("division", {"closed", "open"});
   if (map.has("status")) (void)map.choice("status", {"onprem", "cloud", "preview", "research"});
@@ -371,7 +367,7 @@ std::map<std::string, std::string> read_submission(const Node& node) {
 Suite read_suite(const Node& root) {
   if (root.is_null())
     root.fail("the suite is empty", "it needs at least 'cases'; see docs/suite.md");
-  const Mapping map(root, "a suite", keys(""));
+  const Mapping map(root, "a suite", suite_keys().at(""));
   Suite suite;
   suite.root = root;
   suite.file = root.source() == nullptr ? "" : root.source()->path;

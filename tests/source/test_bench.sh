@@ -58,6 +58,7 @@ bench
 expect 'PyTorch 2.11.0 with CUDA is used for training'
 expect '^assay run$'
 ! installs || fail "the CPU's libtorch was installed beside a PyTorch with CUDA"
+grep -q -- '--fresh .*-DASSAY_UNITY_FILES=[06]$' <<<"$calls" || fail "it does not say how many files are compiled at a time"
 
 : >"$folder/calls"
 bench --repeat 1
