@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
+#include "core/processors.h"
 #include "core/scratch_folder.h"
 #include "core/subprocess.h"
 #include "core/text.h"
@@ -23,8 +24,8 @@ constexpr const char* kKey = "batch_size";
 constexpr Nanoseconds kSearchTimeout = std::chrono::minutes(2);
 
 bool searches(const plan::Plan& plan, const plan::CasePlan& plan_case) {
-  return plan.cluster.traits.one_machine && !plan_case.container && plan_case.hardware != "cpu" &&
-         plan_case.command.size() > 1 &&
+  return plan.cluster.traits.one_machine && !plan_case.container &&
+         !are_processors(plan_case.hardware) && plan_case.command.size() > 1 &&
          std::filesystem::path(plan_case.command[0]).filename() == "assay-train" &&
          plan_case.config.value(kKey, Json()) == "auto";
 }

@@ -4,6 +4,7 @@
 
 #include "config/mapping.h"
 #include "config/yaml.h"
+#include "core/processors.h"
 #include "plan/launchers/ssh_options.h"
 
 namespace assay::engine {
@@ -27,7 +28,7 @@ EmbeddedNode read_node(const Node& node) {
   EmbeddedNode out;
   out.remote = true;
   out.name = map.at("name").nonempty_text();
-  out.vendor = map.text_or("vendor", "cpu");
+  out.vendor = map.text_or("vendor", kProcessors);
   out.device_type = map.text_or("device_type", out.vendor);
   out.devices = static_cast<int>(map.at("devices").integer(1, kMaxDevices));
   plan::SshAccess checked;

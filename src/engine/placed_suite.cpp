@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/job_variables.h"
 #include "core/json.h"
+#include "core/processors.h"
 #include "core/text.h"
 #include "jobs/submission.h"
 
@@ -112,7 +113,7 @@ PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nod
     out.remote_work = fresh_folder(order.execution);
     out.set.push_back("workdir=" + out.remote_work);
   }
-  if (!nodes.empty() && nodes.front().vendor != "cpu" && !names_vendor(out.text)) {
+  if (!nodes.empty() && !are_processors(nodes.front().vendor) && !names_vendor(out.text)) {
     out.set.push_back("vendor=" + nodes.front().vendor);
     if (is_command) out.set.push_back("hardware=" + nodes.front().device_type);
   }
@@ -123,7 +124,7 @@ PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nod
     const auto found = devices.find(node.name);
     const std::vector<int> indices = found == devices.end() ? std::vector<int>{} : found->second;
     out.set.push_back(devices_setting(indices));
-    if (!node.remote && node.device_type == "cpu") out.processors = indices;
+    if (!node.remote && are_processors(node.device_type)) out.processors = indices;
     if (!node.visible_devices.empty()) {
       const std::string list = device_list(indices, node.device_names);
       out.set.push_back(variable_setting(node.visible_devices, list));

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/processors.h"
 #include "core/text.h"
 
 namespace assay::importer {
@@ -65,7 +66,7 @@ std::string escaped(std::string_view text) {
 std::string to_yaml(const SuiteDraft& draft) {
   std::string out = fmt::format(
       "# Written by 'assay init'; docs/suite.md has every key.\nname: {}\n", yaml_text(draft.name));
-  if (draft.vendor != "cpu") out += fmt::format("vendor: {}\n", draft.vendor);
+  if (!are_processors(draft.vendor)) out += fmt::format("vendor: {}\n", draft.vendor);
   out += cluster(draft);
   out += "cases:\n";
   out += draft.workload.empty() ? fmt::format("  - name: {}\n", yaml_text(draft.name))
@@ -77,7 +78,7 @@ std::string to_yaml(const SuiteDraft& draft) {
   out += fmt::format("    repeats: {}      # rounds; three or more give a confidence interval\n",
                      draft.repeats);
   if (!draft.workload.empty())
-    return out + (draft.vendor == "cpu" ? "" : "    config: {device: cuda}\n");
+    return out + (are_processors(draft.vendor) ? "" : "    config: {device: cuda}\n");
   out += fmt::format("    command: {}\n", yaml_text(draft.command));
   if (draft.command.find_first_of("|&;<>()$*?[`\\\"'=") != std::string::npos)
     out += "    shell: true\n";

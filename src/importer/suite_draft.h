@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/enum_names.h"
+#include "core/processors.h"
 
 namespace assay::importer {
 
@@ -32,7 +33,7 @@ struct SuiteDraft {
   std::vector<std::string> hosts{};  ///< of ssh
   std::string user{};                ///< of ssh; empty: this one
   std::string partition{};           ///< of slurm; empty: its default
-  std::string vendor = "cpu";        ///< whose devices; auto: whichever this machine has
+  std::string vendor = kProcessors;  ///< whose devices; auto: whichever this machine has
   std::string workload{};            ///< a built-in one; empty: `command`
   std::string framework{};           ///< of the workload
   std::string command{};

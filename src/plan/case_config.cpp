@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/processors.h"
 
 namespace assay::plan {
 
@@ -93,7 +94,7 @@ void merge_workload_config(const Workload& workload, const SuiteCase& wanted,
   std::ranges::stable_sort(layers, {}, &ConfigOverride::specificity);
   for (const ConfigOverride* layer : layers) merge.add(layer->config);
   merge.add(wanted.config);
-  if (wanted.hardware == "cpu") merge.stay_on_cpu(wanted.node);
+  if (are_processors(wanted.hardware)) merge.stay_on_cpu(wanted.node);
   merge.store(plan);
 }
 

@@ -10,6 +10,7 @@
 #include "automl/experiment_settings.h"
 #include "catalog/case_settings.h"
 #include "config/node.h"
+#include "core/processors.h"
 #include "plan/plan.h"
 #include "plan/repeats.h"
 
@@ -79,7 +80,7 @@ struct Suite {
   std::string description;
   std::string file;
   std::string sha256;  ///< of the file's bytes
-  std::string vendor = "cpu";
+  std::string vendor = kProcessors;
   config::Node vendor_node;  ///< where the vendor was named; null: by default
   Cluster cluster;
   config::Node cluster_node;

@@ -11,6 +11,7 @@
 
 #include "core/file_lock.h"
 #include "core/parse_number.h"
+#include "core/processors.h"
 #include "core/time.h"
 #include "database/database.h"
 #include "engine/execution_folder.h"
@@ -26,7 +27,6 @@ constexpr Nanoseconds kMaxWait = std::chrono::seconds(10);
 // After the disk was full, or the database locked.
 constexpr Nanoseconds kAfterFailure = std::chrono::seconds(1);
 
-constexpr const char* kProcessors = "cpu";
 constexpr jobs::JobId kMaxNumber = 1'000'000'000'000;  // a folder of more is no job's
 constexpr const char* kJobsFile = "jobs.db";
 constexpr const char* kRemoved = ".removed";
@@ -253,7 +253,7 @@ void Platform::State::account(const jobs::Job& job) {
   const auto type = device_types.find(job.life.placement.front().node);
   use.device_type = type == device_types.end() ? job.submission.device_type : type->second;
   keep_use(use);
-  if (use.device_type != kProcessors) to_measure.push_back(use);  // those are not measured singly
+  if (!are_processors(use.device_type)) to_measure.push_back(use);  // those are not measured singly
 }
 
 void Platform::State::keep_use(const jobs::AttemptUse& use) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/pattern.h"
+#include "core/processors.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -35,7 +36,7 @@ std::optional<int> count_devices(const std::string& output, const std::string& p
 }  // namespace
 
 void check_devices(const CheckOptions& options, std::vector<Check>& out) {
-  if (options.vendor == "cpu" || options.vendor.empty()) return;
+  if (are_processors(options.vendor) || options.vendor.empty()) return;
   const auto add = [&](Level level, std::string seen, std::string advice) {
     out.push_back({"devices", level, std::move(seen), std::move(advice)});
   };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/processors.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "probe/checks.h"
@@ -94,7 +95,7 @@ Check shared_memory(const CheckOptions& options) {
             "frameworks exchange batches and gradients through it: mount it"};
   const std::string seen =
       fmt::format("/dev/shm has {} free of {}", bytes_text(space->free), bytes_text(space->total));
-  const std::uint64_t each = options.vendor == "cpu" ? 16ULL << 20 : 256ULL << 20;
+  const std::uint64_t each = are_processors(options.vendor) ? 16ULL << 20 : 256ULL << 20;
   const std::uint64_t wanted = each * static_cast<std::uint64_t>(std::max(options.procs, 1));
   if (space->free >= wanted) return {"shm", Level::pass, seen, ""};
   return {"shm", Level::warn, seen + fmt::format(", {} advised", bytes_text(wanted)),

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/processors.h"
 #include "core/text.h"
 #include "judge/case_identity.h"
 #include "report/html_system.h"
@@ -94,7 +95,7 @@ BoardRun board_run(const judge::RunResult& result) {
     if (entry.hardware.empty()) entry.hardware = "unknown";
     entry.nodes = one.nodes;
     entry.procs = one.procs;
-    entry.devices = to_lower(one.hardware) == "cpu" ? 0 : one.nodes * one.procs;
+    entry.devices = are_processors(to_lower(one.hardware)) ? 0 : one.nodes * one.procs;
     entry.verdict = verdict_of(result, one);
     entry.relaxed = one.relaxed();
     if (const judge::Summary* headline = report::find_summary(one, one.headline)) {

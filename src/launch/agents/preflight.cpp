@@ -14,6 +14,7 @@
 #include "agent/messages.h"
 #include "core/address.h"
 #include "core/error.h"
+#include "core/processors.h"
 #include "core/text.h"
 #include "launch/agents/cluster_checks.h"
 #include "launch/agents/fleet.h"
@@ -247,7 +248,7 @@ class Preflight {
       options.device_query = query.value("command", std::vector<std::string>());
       options.device_pattern = query.value("pattern", "");
     }
-    if (plan_.vendor == "cpu") return request;
+    if (are_processors(plan_.vendor)) return request;
     request.device_state = device_state_command(plan_);
     request.sources.emplace();
     for (const Json& source : plan_.vendor_data.value("samples", Json::array()))
