@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/processors.h"
 #include "engine/controller.h"
 #include "engine/slurm_overview.h"
 #include "engine/slurm_watch.h"
@@ -37,7 +38,7 @@ std::vector<jobs::ClusterNode> SlurmEngine::nodes() {
   for (const slurm::Node& node : overview_->nodes()) {
     const bool has_devices = node.devices > 0;
     const std::string& named = node.device_type.empty() ? node.device_kind : node.device_type;
-    out.push_back({node.name, has_devices ? named : "cpu",
+    out.push_back({node.name, has_devices ? named : kProcessors,
                    has_devices ? node.devices : node.processors, node.usable()});
   }
   return out;
@@ -106,14 +107,14 @@ std::vector<OtherJob> SlurmEngine::others() {
   std::vector<OtherJob> out;
   for (const slurm::Job& job : overview_->jobs()) {
     if (!slurm::is_active(job.state) || watch_->is_own(job)) continue;
-    const bool pending = job.state == "PENDING";
+    const bool pending = job.state == slurm::JobState::pending;
     std::string waiting(pending ? slurm::reason_in_words(job.reason) : "");
     if (pending && waiting.empty()) waiting = job.reason;
     out.push_back({.id = job.id,
                    .name = job.name,
                    .user = job.user,
                    .queue = job.partition,
-                   .state = job.state,
+                   .state = job.state_text,
                    .waiting = std::move(waiting),
                    .nodes = job.nodes,
                    .node_list = job.node_list,

@@ -5,14 +5,15 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/processors.h"
 #include "core/text.h"
 #include "jobs/submission.h"
+#include "slurm/slurm_arguments.h"
 
 namespace assay::engine {
 
 namespace {
 
-constexpr const char* kProcessorType = "cpu";
 // The platform ends a job at its time, with a grace. Slurm's limit is there in case it cannot.
 constexpr Nanoseconds kTimeBeyond = std::chrono::minutes(2);
 
@@ -21,7 +22,7 @@ std::string devices_option(int count, const std::string& type,
                            const std::vector<slurm::Node>& nodes) {
   const bool any_has_devices =
       std::ranges::any_of(nodes, [](const slurm::Node& node) { return node.devices > 0; });
-  if (type == kProcessorType || (type.empty() && !any_has_devices))
+  if (are_processors(type) || (type.empty() && !any_has_devices))
     return fmt::format("--cpus-per-task={}", count);
   for (const slurm::Node& node : nodes) {
     if (node.devices == 0) continue;
@@ -39,37 +40,34 @@ std::vector<std::string> sbatch_args(const Order& order, const SlurmTarget& targ
                                      const std::vector<slurm::Node>& nodes) {
   const jobs::Submission& submission = order.submission;
   const ExecutionFolder folder(order.folder);
-  int count = submission.nodes;
+  slurm::AllocationRequest request{.name = fmt::format("assay-{}", order.execution.job),
+                                   .nodes = submission.nodes,
+                                   .exclusive = submission.whole_nodes};
+  request.plain = {
+      {"partition", target.partition}, {"account", target.account}, {"qos", target.qos}};
   int devices = jobs::devices_per_node(submission);
-  std::vector<std::string> args{
-      fmt::format("--job-name=assay-{}", order.execution.job), "--no-requeue",
-      // The controller has a log of its own; this one could not be opened where the folder is not.
-      "--output=/dev/null", "--chdir=" + folder.work().string()};
   if (!order.placement.empty()) {
     std::vector<std::string> names;
     for (const jobs::NodeShare& share : order.placement) names.push_back(share.node);
-    args.push_back("--nodelist=" + join(names, ","));
-    count = static_cast<int>(names.size());
+    request.plain.emplace_back("nodelist", join(names, ","));
+    request.nodes = static_cast<int>(names.size());
     devices = order.placement.front().devices;
   }
-  args.push_back(fmt::format("--nodes={0}-{0}", count));
-  args.emplace_back("--ntasks-per-node=1");
-  if (devices > 0) args.push_back(devices_option(devices, submission.device_type, nodes));
-  if (submission.whole_nodes) args.emplace_back("--exclusive");
+  if (devices > 0) request.extra.push_back(devices_option(devices, submission.device_type, nodes));
   if (submission.time)
-    args.push_back(fmt::format(
-        "--time={}",
-        std::chrono::ceil<std::chrono::minutes>(submission.time->value + kTimeBeyond).count()));
+    request.plain.emplace_back(
+        "time",
+        std::to_string(
+            std::chrono::ceil<std::chrono::minutes>(submission.time->value + kTimeBeyond).count()));
   // Anybody may ask to come later; more is for Slurm's QOS to give.
   const int priority = submission.priority.value_or(jobs::kDefaultPriority);
   if (priority < jobs::kDefaultPriority)
-    args.push_back(fmt::format("--nice={}", jobs::kDefaultPriority - priority));
-  const auto option = [&](const char* name, const std::string& value) {
-    if (!value.empty()) args.push_back(fmt::format("--{}={}", name, value));
-  };
-  option("partition", target.partition);
-  option("account", target.account);
-  option("qos", target.qos);
+    request.plain.emplace_back("nice", std::to_string(jobs::kDefaultPriority - priority));
+  std::vector<std::string> args{
+      "--no-requeue",
+      // The controller has a log of its own; this one could not be opened where the folder is not.
+      "--output=/dev/null", "--chdir=" + folder.work().string()};
+  for (std::string& option : slurm::allocation_options(request)) args.push_back(std::move(option));
   args.push_back(batch_script_file(folder).string());
   return args;
 }

@@ -55,7 +55,7 @@ void SlurmOverview::not_heard(const std::string& words) {
 void SlurmOverview::refresh() {
   auto nodes = slurm::ask_nodes();
   if (const auto* silence = std::get_if<slurm::NoAnswer>(&nodes)) return not_heard(silence->words);
-  auto jobs = slurm::ask_jobs(std::nullopt);
+  auto jobs = slurm::ask_jobs({});
   if (const auto* silence = std::get_if<slurm::NoAnswer>(&jobs)) return not_heard(silence->words);
   const std::lock_guard guard(mutex_);
   nodes_ = std::move(std::get<std::vector<slurm::Node>>(nodes));

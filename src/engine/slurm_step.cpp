@@ -79,11 +79,24 @@ std::vector<jobs::Event> events_of_end(const RunEnding& ending,
     end.detail = words;
     return std::vector<jobs::Event>{first, end};
   };
-  if (job->state.starts_with("CANCELLED")) return because(kill_asked);
-  if (job->state == "PREEMPTED") return because(preempted);
-  if (job->state == "TIMEOUT" || job->state == "DEADLINE") return because(time_limit);
-  if (job->state == "NODE_FAIL" || job->state == "BOOT_FAIL") return because(node_lost);
-  if (job->state == "OUT_OF_MEMORY") end.detail = words;
+  using State = slurm::JobState;
+  switch (job->state) {
+    case State::cancelled:
+      return because(kill_asked);
+    case State::preempted:
+      return because(preempted);
+    case State::timeout:
+    case State::deadline:
+      return because(time_limit);
+    case State::node_fail:
+    case State::boot_fail:
+      return because(node_lost);
+    case State::out_of_memory:
+      end.detail = words;
+      break;
+    default:
+      break;
+  }
   if (!ending.lost.empty()) return {of_kind(ending, node_lost, ending.lost), end};
   return {end};
 }

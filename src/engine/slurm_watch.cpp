@@ -103,7 +103,7 @@ std::optional<jobs::WallTime> SlurmWatch::expected_start(jobs::JobId id) {
   const auto jobs = jobs_.find(found->second->folder.work().string());
   if (jobs == jobs_.end() || jobs->second.empty()) return std::nullopt;
   const slurm::Job& job = jobs->second.front();
-  if (job.state != "PENDING" || job.start_s <= 0) return std::nullopt;
+  if (job.state != slurm::JobState::pending || job.start_s <= 0) return std::nullopt;
   return job.start_s * 1'000'000'000;
 }
 
@@ -187,7 +187,7 @@ void SlurmWatch::submit(const LivePtr& live) {
   write_file_atomic(batch_script_file(live->folder),
                     batch_script(live->folder, options_.bindir / "assay"), /*sync=*/false);
   const auto outcome = slurm::submit(sbatch_args(order, target_of(order), overview_.nodes()),
-                                     environment_in_slurm(live->folder, suite));
+                                     {.environment = environment_in_slurm(live->folder, suite)});
   if (const auto* refused = std::get_if<slurm::Refused>(&outcome))
     throw Error(ErrorKind::environment, "Slurm did not take the job: " + refused->words);
   if (const auto* silence = std::get_if<slurm::NoAnswer>(&outcome)) {

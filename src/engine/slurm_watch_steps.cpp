@@ -59,7 +59,8 @@ jobs::Event began(const Order& order, jobs::EventKind kind, const slurm::Allocat
   jobs::Event event = slurm_event(order, kind, "Slurm job " + allocation.job);
   for (const slurm::NodeAllocation& node : allocation.nodes)
     event.placement.push_back({node.node, static_cast<int>(node.devices.size())});
-  if (!jobs.empty() && jobs.front().state != "PENDING") event.at_ns = wall_of(jobs.front().start_s);
+  if (!jobs.empty() && jobs.front().state != slurm::JobState::pending)
+    event.at_ns = wall_of(jobs.front().start_s);
   return event;
 }
 
@@ -115,7 +116,7 @@ bool SlurmWatch::look_at_all(const std::stop_token& stop) {
 
 void SlurmWatch::ask_slurm() {
   const std::int64_t asked_ns = mono_now_ns();
-  auto answer = slurm::ask_jobs(::getuid());
+  auto answer = slurm::ask_jobs({.user = ::getuid()});
   const std::int64_t took_ns = mono_now_ns() - asked_ns;
   const auto* silence = std::get_if<slurm::NoAnswer>(&answer);
   if (silence != nullptr)
@@ -143,7 +144,7 @@ void SlurmWatch::cancel_leftovers() {
     ids = leftovers_;
   }
   for (const std::string& id : ids) {
-    if (!overview_.trouble().empty() || !slurm::cancel(id)) return;
+    if (!overview_.trouble().empty() || !slurm::was_heard(slurm::cancel(id))) return;
     const std::lock_guard guard(mutex_);
     leftovers_.erase(id);
   }
@@ -251,7 +252,7 @@ void SlurmWatch::tell_to_end(const LivePtr& live, const std::string& id) {
   }
   if (asked == 0 || (asked == 1 && now_ns >= force_at_ns)) {
     if (asked == 0) live->folder.note_stop();
-    if (!slurm::signal_script(id, "TERM")) {
+    if (!slurm::is_done(slurm::signal_script(id, "TERM"))) {
       live->press_at_ns = mono_now_ns() + kAskSoon.count();
       return;
     }
@@ -261,7 +262,7 @@ void SlurmWatch::tell_to_end(const LivePtr& live, const std::string& id) {
     else
       live->kill_at_ns = mono_now_ns() + kSlurmForceLimit.count();
   }
-  if (now_ns >= live->kill_at_ns && slurm::cancel(id))
+  if (now_ns >= live->kill_at_ns && slurm::was_heard(slurm::cancel(id)))
     live->kill_at_ns = mono_now_ns() + kSlurmForceLimit.count();
 }
 
@@ -281,7 +282,7 @@ void SlurmWatch::call_off(const LivePtr& live, const std::vector<slurm::Job>& jo
       if (slurm::is_active(job.state)) leftovers_.insert(job.id);
     if (jobs.empty() && !live->slurm_job.empty()) leftovers_.insert(live->slurm_job);
   }
-  const bool cancelled = !jobs.empty() && jobs.front().state.starts_with("CANCELLED");
+  const bool cancelled = !jobs.empty() && jobs.front().state == slurm::JobState::cancelled;
   if (stopped)
     report_end(live, {interrupted(live->order)});
   else if (recalled && !cancelled)
@@ -296,14 +297,14 @@ SlurmWatch::Events SlurmWatch::events_of_loss(const Live& live,
   if (jobs.empty())
     return {slurm_event(live.order, engine_error, "Slurm has lost its job before that began")};
   const slurm::Job& job = jobs.front();
-  if (job.state.starts_with("CANCELLED")) {
+  if (job.state == slurm::JobState::cancelled) {
     jobs::Event killed = slurm_event(live.order, kill_asked, slurm::describe_end(job));
     killed.who = "Slurm";
     return {killed, interrupted(live.order)};
   }
   const std::string code = slurm::exit_code_of(job.id);
   std::string words = fmt::format("Slurm job {} ended before its controller began: {}", job.id,
-                                  to_lower(printable(job.state)));
+                                  to_lower(printable(job.state_text)));
   if (code == std::to_string(kNoFolderCode))
     words = fmt::format(
         "the folder {} is not there on {}: the server's data folder must be on a file system that "

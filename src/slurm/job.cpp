@@ -1,6 +1,5 @@
 #include "slurm/job.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -16,10 +15,6 @@ namespace {
 
 constexpr auto kJobFields = std::to_array<std::string_view>(
     {"%i", "%T", "%r", "%u", "%P", "%D", "%N", "%V", "%S", "%e", "%Z", "%j"});
-
-constexpr auto kEnded = std::to_array<std::string_view>(
-    {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL",
-     "DEADLINE", "OUT_OF_MEMORY", "REVOKED"});
 
 // By their beginning: Slurm adds to some of them.
 constexpr auto kReasons = std::to_array<std::pair<std::string_view, std::string_view>>({
@@ -53,6 +48,11 @@ std::int64_t seconds(std::string_view text) {
   return parse_number<std::int64_t>(text).value_or(0);
 }
 
+void read_state(std::string_view text, Job& job) {
+  job.state = parse_job_state(text);
+  job.state_text = text;
+}
+
 std::string known(std::string_view text) {
   return text == "N/A" || text == "(null)" ? "" : std::string(text);
 }
@@ -70,7 +70,7 @@ std::vector<Job> parse_jobs(std::string_view output) {
     if (fields.size() != kJobFields.size() || fields[0].empty()) continue;
     Job job;
     job.id = fields[0];
-    job.state = fields[1];
+    read_state(fields[1], job);
     job.reason = fields[2];
     job.user = fields[3];
     job.partition = fields[4];
@@ -86,14 +86,8 @@ std::vector<Job> parse_jobs(std::string_view output) {
   return jobs;
 }
 
-std::vector<std::string> accounting_query(const std::string& id) {
-  return {"sacct",
-          "--jobs=" + id,
-          "--allocations",
-          "--noheader",
-          "--parsable2",
-          "--duplicates",
-          "--format=JobIDRaw,State,NodeList,Start,End"};
+std::string accounting_format() {
+  return "JobIDRaw,State,NodeList,Start,End";
 }
 
 std::optional<Job> parse_accounting(std::string_view output) {
@@ -103,17 +97,12 @@ std::optional<Job> parse_accounting(std::string_view output) {
     if (fields.size() != 5 || fields[0].empty()) continue;
     job.emplace();
     job->id = fields[0];
-    job->state = fields[1];
+    read_state(fields[1], *job);
     job->node_list = fields[2].starts_with("None") ? "" : known(fields[2]);
     job->start_s = seconds(fields[3]);
     job->end_s = seconds(fields[4]);
   }
   return job;
-}
-
-bool is_active(std::string_view state) noexcept {
-  return std::ranges::none_of(kEnded,
-                              [&](std::string_view ended) { return state.starts_with(ended); });
 }
 
 std::string_view reason_in_words(std::string_view reason) noexcept {
@@ -123,8 +112,8 @@ std::string_view reason_in_words(std::string_view reason) noexcept {
 }
 
 std::string describe_pending(const Job& job) {
-  if (job.state != "PENDING" && job.state != "CONFIGURING") return {};
-  std::string text = fmt::format("job {} is {}", job.id, to_lower(job.state));
+  if (job.state != JobState::pending && job.state != JobState::configuring) return {};
+  std::string text = fmt::format("job {} is {}", job.id, to_lower(to_text(job.state)));
   if (job.reason.empty() || job.reason == "None") return text;
   text += ": " + printable(job.reason);
   const std::string_view words = reason_in_words(job.reason);
@@ -132,14 +121,22 @@ std::string describe_pending(const Job& job) {
 }
 
 std::string describe_end(const Job& job) {
-  if (job.state.starts_with("CANCELLED"))
-    return fmt::format("job {} was cancelled from outside", job.id);
-  if (job.state == "NODE_FAIL") return fmt::format("a node of job {} failed", job.id);
-  if (job.state == "PREEMPTED") return fmt::format("job {} was pre-empted by another job", job.id);
-  if (job.state == "TIMEOUT" || job.state == "DEADLINE")
-    return fmt::format("job {} reached the time limit of its allocation", job.id);
-  if (job.state == "OUT_OF_MEMORY") return fmt::format("job {} ran out of memory", job.id);
-  return {};
+  using enum JobState;
+  switch (job.state) {
+    case cancelled:
+      return fmt::format("job {} was cancelled from outside", job.id);
+    case node_fail:
+      return fmt::format("a node of job {} failed", job.id);
+    case preempted:
+      return fmt::format("job {} was pre-empted by another job", job.id);
+    case timeout:
+    case deadline:
+      return fmt::format("job {} reached the time limit of its allocation", job.id);
+    case out_of_memory:
+      return fmt::format("job {} ran out of memory", job.id);
+    default:
+      return {};
+  }
 }
 
 }  // namespace assay::slurm

@@ -6,13 +6,16 @@
 #include <string_view>
 #include <vector>
 
+#include "slurm/slurm_job_state.h"
+
 namespace assay::slurm {
 
 /// A job as squeue shows it.
 struct Job {
   std::string id{};
-  std::string state{};   ///< PENDING, RUNNING, CANCELLED, NODE_FAIL, PREEMPTED, …
-  std::string reason{};  ///< why it is pending
+  JobState state = JobState::unknown;
+  std::string state_text{};  ///< for people, as Slurm wrote it: also one that is not known
+  std::string reason{};      ///< why it is pending
   std::string user{};
   std::string partition{};
   int nodes = 0;              ///< that it has, or asks for
@@ -31,15 +34,11 @@ struct Job {
 /// Lines that are not of that form are left out: a name may hold anything. Pure.
 [[nodiscard]] std::vector<Job> parse_jobs(std::string_view output);
 
-/// What sacct is asked of a job that slurmctld has forgotten, without its time format.
-[[nodiscard]] std::vector<std::string> accounting_query(const std::string& id);
-/// The answer: number, state, nodes, start and end. Of a job that was requeued the last line
-/// counts. Nothing where accounting does not know it. Pure.
+/// What sacct is asked, so that parse_accounting() can read its answer.
+[[nodiscard]] std::string accounting_format();
+/// Of a job that slurmctld has forgotten: number, state, nodes, start and end. Of a job that was
+/// requeued the last line counts. Nothing where accounting does not know it. Pure.
 [[nodiscard]] std::optional<Job> parse_accounting(std::string_view output);
-
-/// Whether something of it runs or will. States that are not known do: only what Slurm says to have
-/// ended has ended.
-[[nodiscard]] bool is_active(std::string_view state) noexcept;
 
 /// What a pending job waits for: "the nodes it needs are in use"; empty for a reason that is not
 /// known.

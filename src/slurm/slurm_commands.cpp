@@ -13,15 +13,14 @@ namespace assay::slurm {
 
 namespace {
 
-constexpr Nanoseconds kLimit = std::chrono::seconds(10);
 constexpr std::size_t kMostOutput = 64U << 20;  // 100,000 jobs of others
 constexpr std::size_t kMostWords = 300;
 
 // This machine may have no descriptor or process to spare for a moment: for who asks, that is the
 // same as a slurmctld that does not answer.
-CommandResult call(const std::vector<std::string>& argv) {
+CommandResult call(const std::vector<std::string>& argv, Nanoseconds limit = kCommandLimit) {
   CommandOptions options;
-  options.timeout = kLimit;
+  options.timeout = limit;
   options.max_output = kMostOutput;
   options.env = {{"SLURM_TIME_FORMAT", "%s"}};
   try {
@@ -33,11 +32,12 @@ CommandResult call(const std::vector<std::string>& argv) {
   }
 }
 
-std::string words_of(const std::string& program, const CommandResult& result) {
+std::string words_of(const std::string& program, const CommandResult& result,
+                     Nanoseconds limit = kCommandLimit) {
   if (result.not_found) return program + " is not installed";
   if (result.timed_out)
     return fmt::format("{}: no answer within {} s", program,
-                       std::chrono::duration_cast<std::chrono::seconds>(kLimit).count());
+                       std::chrono::duration_cast<std::chrono::seconds>(limit).count());
   std::string said = ellipsize(printable(trim(result.err)), kMostWords);
   if (said.empty()) said = to_string(result.status);
   return said.starts_with(program) ? said : program + ": " + said;
@@ -54,6 +54,24 @@ bool is_away(const CommandResult& result) {
          std::ranges::any_of(kSigns, [&](std::string_view sign) {
            return result.err.find(sign) != std::string::npos;
          });
+}
+
+NoAnswer silence_of(const std::string& program, const CommandResult& result, Nanoseconds limit) {
+  return {words_of(program, result, limit), result.not_found};
+}
+
+/// Why something was not done.
+template <class Result>
+Result not_done(const std::string& program, const CommandResult& result, Nanoseconds limit) {
+  if (is_away(result)) return silence_of(program, result, limit);
+  return Refused{words_of(program, result, limit)};
+}
+
+Outcome run_scancel(std::vector<std::string> args, Nanoseconds limit) {
+  args.insert(args.begin(), "scancel");
+  const CommandResult result = call(args, limit);
+  if (result.ok()) return Done{};
+  return not_done<Outcome>("scancel", result, limit);
 }
 
 std::vector<std::string> expand(const std::string& list) {
@@ -78,45 +96,51 @@ void update_node(const std::string& node, std::vector<std::string> what) {
 
 }  // namespace
 
-Answer<std::vector<Job>> ask_jobs(std::optional<unsigned> user) {
-  std::vector<std::string> argv{"squeue", "--noheader", "--all", "--states=all",
-                                "--format=" + job_format()};
-  if (user) argv.push_back(fmt::format("--user={}", *user));
-  const CommandResult result = call(argv);
-  if (!result.ok()) return NoAnswer{words_of("squeue", result)};
-  return parse_jobs(result.out);
+Answer<std::vector<Job>> ask_jobs(const JobFilter& which, Nanoseconds limit) {
+  return read_jobs(which, call(squeue_argv(which), limit), limit);
+}
+
+Answer<std::vector<Job>> read_jobs(const JobFilter& which, const CommandResult& result,
+                                   Nanoseconds limit) {
+  std::vector<Job> jobs = parse_jobs(result.out);
+  if (result.ok()) return jobs;
+  // One job is known by its line, however squeue ended; one that slurmctld has forgotten is an
+  // error to squeue.
+  if (!which.id.empty() &&
+      (!jobs.empty() || result.err.find("Invalid job id") != std::string::npos))
+    return jobs;
+  return silence_of("squeue", result, limit);
 }
 
 Answer<std::vector<Node>> ask_nodes() {
-  const CommandResult result =
-      call({"sinfo", "--noheader", "--all", "--Node", "--format=" + node_format()});
-  if (!result.ok()) return NoAnswer{words_of("sinfo", result)};
+  const CommandResult result = call(sinfo_argv());
+  if (!result.ok()) return silence_of("sinfo", result, kCommandLimit);
   return parse_nodes(result.out);
 }
 
 std::variant<Submitted, Refused, NoAnswer> submit(const std::vector<std::string>& args,
-                                                  const std::vector<std::string>& environment) {
-  // sbatch gives its own environment to the job.
-  std::vector<std::string> argv{"env", "-i"};
-  argv.insert(argv.end(), environment.begin(), environment.end());
+                                                  const SubmitOptions& options) {
+  std::vector<std::string> argv;
+  if (options.environment) {
+    // sbatch gives its own environment to the job.
+    argv = {"env", "-i"};
+    argv.insert(argv.end(), options.environment->begin(), options.environment->end());
+  }
   argv.insert(argv.end(), {"sbatch", "--parsable"});
   argv.insert(argv.end(), args.begin(), args.end());
-  const CommandResult result = call(argv);
+  const CommandResult result = call(argv, options.limit);
   // "17" or "17;cluster"
   std::string id(trim(std::string_view(result.out).substr(0, result.out.find(';'))));
   if (result.ok() && !id.empty()) return Submitted{std::move(id)};
-  const std::string words = words_of("sbatch", result);
-  if (is_away(result)) return NoAnswer{words};
-  return Refused{words};
+  return not_done<std::variant<Submitted, Refused, NoAnswer>>("sbatch", result, options.limit);
 }
 
-bool signal_script(const std::string& id, const std::string& signal) {
-  return call({"scancel", "--batch", "--signal=" + signal, id}).ok();
+Outcome signal_script(const std::string& id, const std::string& signal, Nanoseconds limit) {
+  return run_scancel({"--batch", "--signal=" + signal, id}, limit);
 }
 
-bool cancel(const std::string& id) {
-  const CommandResult result = call({"scancel", id});
-  return result.ok() || !is_away(result);
+Outcome cancel(const std::string& id, Nanoseconds limit) {
+  return run_scancel({id}, limit);
 }
 
 void drain(const std::string& node, const std::string& reason) {
@@ -132,7 +156,7 @@ Allocation own_allocation(const std::string& id) {
 }
 
 std::optional<Job> accounted_job(const std::string& id) {
-  const CommandResult result = call(accounting_query(id));
+  const CommandResult result = call(sacct_argv(id));
   return result.ok() ? parse_accounting(result.out) : std::nullopt;
 }
 
@@ -143,23 +167,6 @@ std::string exit_code_of(const std::string& id) {
   if (at == std::string::npos) return {};
   const std::string rest = out.substr(at + kKey.size());
   return rest.substr(0, rest.find_first_of(": \n"));
-}
-
-std::vector<std::string> step_argv(const std::string& id, const std::string& host,
-                                   const std::vector<std::string>& argv) {
-  const auto plus = id.find('+');
-  std::vector<std::string> out{"srun",
-                               "--jobid=" + id.substr(0, plus),
-                               "--nodes=1",
-                               "--ntasks=1",
-                               "--nodelist=" + host,
-                               "--mem=0",
-                               "--cpu-bind=none",
-                               "--overlap",
-                               "--quiet"};
-  if (plus != std::string::npos) out.push_back("--het-group=" + id.substr(plus + 1));
-  out.insert(out.end(), argv.begin(), argv.end());
-  return out;
 }
 
 }  // namespace assay::slurm

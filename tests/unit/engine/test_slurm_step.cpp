@@ -97,7 +97,7 @@ RunEnding killed_controller() {
   return ending;
 }
 
-std::vector<EventKind> kinds_of_end(const char* state) {
+std::vector<EventKind> kinds_of_end(slurm::JobState state) {
   std::vector<EventKind> kinds;
   for (const jobs::Event& event :
        events_of_end(killed_controller(), slurm::Job{.id = "17", .state = state}, false)) {
@@ -109,15 +109,19 @@ std::vector<EventKind> kinds_of_end(const char* state) {
 
 TEST(SlurmStep, WhatSlurmEndedIsSaidBeforeTheEnd) {
   using Kinds = std::vector<EventKind>;
-  EXPECT_EQ(kinds_of_end("PREEMPTED"), (Kinds{EventKind::preempted, EventKind::exited}));
-  EXPECT_EQ(kinds_of_end("TIMEOUT"), (Kinds{EventKind::time_limit, EventKind::exited}));
-  EXPECT_EQ(kinds_of_end("NODE_FAIL"), (Kinds{EventKind::node_lost, EventKind::exited}));
-  EXPECT_EQ(kinds_of_end("CANCELLED by 0"), (Kinds{EventKind::kill_asked, EventKind::exited}));
-  EXPECT_EQ(kinds_of_end("FAILED"), (Kinds{EventKind::engine_error}));
+  EXPECT_EQ(kinds_of_end(slurm::JobState::preempted),
+            (Kinds{EventKind::preempted, EventKind::exited}));
+  EXPECT_EQ(kinds_of_end(slurm::JobState::timeout),
+            (Kinds{EventKind::time_limit, EventKind::exited}));
+  EXPECT_EQ(kinds_of_end(slurm::JobState::node_fail),
+            (Kinds{EventKind::node_lost, EventKind::exited}));
+  EXPECT_EQ(kinds_of_end(slurm::JobState::cancelled),
+            (Kinds{EventKind::kill_asked, EventKind::exited}));
+  EXPECT_EQ(kinds_of_end(slurm::JobState::failed), (Kinds{EventKind::engine_error}));
 }
 
 TEST(SlurmStep, WhatThePlatformStoppedAndWhatWasDoneAreTheirOwnEnd) {
-  const slurm::Job cancelled{.id = "17", .state = "CANCELLED"};
+  const slurm::Job cancelled{.id = "17", .state = slurm::JobState::cancelled};
   EXPECT_EQ(events_of_end(killed_controller(), cancelled, true).size(), 1U);
   RunEnding done;
   done.event.kind = EventKind::exited;

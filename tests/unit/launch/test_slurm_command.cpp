@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include "core/json.h"
 #include "launch/agents/slurm/slurm_batch.h"
@@ -53,12 +52,11 @@ TEST(SlurmCommand, ABatchJobAsksForTheNodesOfTheLargestCase) {
   plan::SlurmOptions slurm;
   slurm.partition = "gpu";
   plan.cluster.use_launcher(slurm);
-  const auto argv = sbatch_argv(plan, {"/opt/assay", "run", "--resume", "/a b"}, "/a b/log");
-  EXPECT_EQ(argv[0], "sbatch");
-  EXPECT_THAT(argv, IsSupersetOf({"--nodes=3-3", "--partition=gpu", "--output=/a b/log",
+  const auto args = sbatch_args(plan, {"/opt/assay", "run", "--resume", "/a b"}, "/a b/log");
+  EXPECT_THAT(args, IsSupersetOf({"--nodes=3-3", "--partition=gpu", "--output=/a b/log",
                                   "--no-requeue", "--wrap=exec /opt/assay run --resume '/a b'"}));
   plan.cluster.retries = 1;
-  EXPECT_THAT(sbatch_argv(plan, {"x"}, "log"), Contains("--requeue"));
+  EXPECT_THAT(sbatch_args(plan, {"x"}, "log"), Contains("--requeue"));
 }
 
 TEST(SlurmCommand, SharedNodesAreOnRequest) {
@@ -112,36 +110,20 @@ TEST(SlurmCommand, OnlyTheComponentsThatCasesNeedAreStarted) {
   EXPECT_EQ(parse_json(slurm_argv(mixed).back(), "--merge").size(), 1u);
 }
 
-slurm::Job job_in(const std::string& state, const std::string& id = "17") {
-  slurm::Job job;
-  job.id = id;
-  job.state = state;
-  return job;
+using Answer = slurm::Answer<std::vector<slurm::Job>>;
+
+Answer one_job(slurm::JobState state) {
+  return std::vector{slurm::Job{.id = "17", .state = state}};
 }
 
 TEST(WordOnEnd, SqueueThatDidNotGetToAnswerIsAskedAgain) {
-  CommandResult killed;
-  killed.status.signal = SIGTERM;  // with the job that it was to tell of
-  EXPECT_FALSE(squeue_answer(killed));
-  CommandResult unreachable;
-  unreachable.status.code = 1;
-  unreachable.err = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)";
-  EXPECT_FALSE(squeue_answer(unreachable));
-  CommandResult late;
-  late.status.code = 0;
-  late.timed_out = true;
-  EXPECT_FALSE(squeue_answer(late));
-  EXPECT_TRUE(word_on_end(std::nullopt, "17", std::chrono::seconds(5)).ask_again);
-
-  CommandResult forgotten;
-  forgotten.status.code = 1;
-  forgotten.err = "slurm_load_jobs error: Invalid job id specified";
-  ASSERT_TRUE(squeue_answer(forgotten));
-  EXPECT_FALSE(word_on_end(squeue_answer(forgotten), "17", {}).ask_again);
+  EXPECT_TRUE(word_on_end(slurm::NoAnswer{}, "17", std::chrono::seconds(5)).ask_again);
+  const Answer forgotten = std::vector<slurm::Job>{};
+  EXPECT_FALSE(word_on_end(forgotten, "17", {}).ask_again);
 }
 
 TEST(WordOnEnd, SignalsMayBeThereBeforeSqueueShowsWhy) {
-  const std::vector<slurm::Job> running{job_in("RUNNING")};
+  const Answer running = one_job(slurm::JobState::running);
   EXPECT_TRUE(word_on_end(running, "17", {}).ask_again);
   const EndWord settled = word_on_end(running, "17", kStillRunning);
   EXPECT_FALSE(settled.ask_again) << "the rank was killed by something else";
@@ -149,7 +131,7 @@ TEST(WordOnEnd, SignalsMayBeThereBeforeSqueueShowsWhy) {
 }
 
 TEST(WordOnEnd, AJobThatEndsIsWaitedForUnlessThisControllerRunsInIt) {
-  const std::vector<slurm::Job> completing{job_in("COMPLETING")};
+  const Answer completing = one_job(slurm::JobState::completing);
   EXPECT_TRUE(word_on_end(completing, "", std::chrono::seconds(5)).ask_again);
   const EndWord own = word_on_end(completing, "17", {});
   EXPECT_FALSE(own.ask_again);
@@ -157,13 +139,13 @@ TEST(WordOnEnd, AJobThatEndsIsWaitedForUnlessThisControllerRunsInIt) {
 }
 
 TEST(WordOnEnd, AJobThatHasEndedSaysWhy) {
-  const auto words = [](const char* state) {
-    return word_on_end(std::vector<slurm::Job>{job_in(state)}, "", {}).words;
+  const auto words = [](slurm::JobState state) {
+    return word_on_end(one_job(state), "", {}).words;
   };
-  EXPECT_THAT(words("CANCELLED"), HasSubstr("cancelled from outside"));
-  EXPECT_THAT(words("PREEMPTED"), HasSubstr("pre-empted"));
-  EXPECT_THAT(words("TIMEOUT"), HasSubstr("raise slurm.time"));
-  EXPECT_EQ(words("COMPLETED"), "");
+  EXPECT_THAT(words(slurm::JobState::cancelled), HasSubstr("cancelled from outside"));
+  EXPECT_THAT(words(slurm::JobState::preempted), HasSubstr("pre-empted"));
+  EXPECT_THAT(words(slurm::JobState::timeout), HasSubstr("raise slurm.time"));
+  EXPECT_EQ(words(slurm::JobState::completed), "");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(SlurmJob, ALineOfSqueueIsAJob) {
       "assay-7\n");
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].id, "17");
-  EXPECT_EQ(jobs[0].state, "RUNNING");
+  EXPECT_EQ(jobs[0].state, JobState::running);
   EXPECT_EQ(jobs[0].user, "ann");
   EXPECT_EQ(jobs[0].partition, "gpu");
   EXPECT_EQ(jobs[0].nodes, 2);
@@ -53,7 +53,7 @@ TEST(SlurmJob, IsReadFromSlurmsAccounting) {
   const auto job = parse_accounting("17|TIMEOUT|n[1-2]|1763380060|1763383660\n");
   ASSERT_TRUE(job);
   EXPECT_EQ(job->id, "17");
-  EXPECT_EQ(job->state, "TIMEOUT");
+  EXPECT_EQ(job->state, JobState::timeout);
   EXPECT_EQ(job->node_list, "n[1-2]");
   EXPECT_EQ(job->start_s, 1763380060);
   EXPECT_EQ(job->end_s, 1763383660);
@@ -61,7 +61,8 @@ TEST(SlurmJob, IsReadFromSlurmsAccounting) {
       "17|NODE_FAIL|n1|1763380060|1763380070\n17|CANCELLED by 0|None "
       "assigned|Unknown|1763390000\n");
   ASSERT_TRUE(requeued);
-  EXPECT_EQ(requeued->state, "CANCELLED by 0");
+  EXPECT_EQ(requeued->state, JobState::cancelled);
+  EXPECT_EQ(requeued->state_text, "CANCELLED by 0");
   EXPECT_EQ(requeued->node_list, "");
   EXPECT_EQ(requeued->start_s, 0);
   for (const char* nothing : {"", "\n", "17|RUNNING\n", "|||| \n"})
@@ -70,32 +71,46 @@ TEST(SlurmJob, IsReadFromSlurmsAccounting) {
 
 TEST(SlurmJob, OnlyWhatSlurmSaysToHaveEndedHas) {
   for (const char* state : {"PENDING", "CONFIGURING", "RUNNING", "SUSPENDED", "COMPLETING",
-                            "REQUEUED", "SOMETHING_NEW"})
-    EXPECT_TRUE(is_active(state)) << state;
-  for (const char* state : {"COMPLETED", "CANCELLED", "CANCELLED by 1000", "FAILED", "TIMEOUT",
-                            "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY"})
-    EXPECT_FALSE(is_active(state)) << state;
+                            "REQUEUED", "SOMETHING_NEW", ""})
+    EXPECT_TRUE(is_active(parse_job_state(state))) << state;
+  for (const char* state :
+       {"COMPLETED", "CANCELLED", "CANCELLED by 1000", "CANCELLED+", "FAILED", "TIMEOUT",
+        "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY", "REVOKED"})
+    EXPECT_FALSE(is_active(parse_job_state(state))) << state;
+}
+
+TEST(SlurmJob, AStateOfANewerSlurmIsKeptAsItWasSaid) {
+  const auto job = parse_accounting("17|EXPEDITING|n1|1763380060|Unknown\n");
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->state, JobState::unknown);
+  EXPECT_EQ(job->state_text, "EXPEDITING");
+  EXPECT_EQ(parse_job_state("COMPLETED_SOMEHOW"), JobState::unknown) << "the whole word counts";
+}
+
+TEST(SlurmJob, EveryStateIsReadByItsName) {
+  for (const JobState state : enum_values<JobState>())
+    EXPECT_EQ(parse_job_state(to_text(state)), state);
 }
 
 TEST(SlurmJob, APendingJobSaysWhyInPlainWords) {
-  EXPECT_EQ(describe_pending({.id = "17", .state = "PENDING", .reason = "Resources"}),
+  EXPECT_EQ(describe_pending({.id = "17", .state = JobState::pending, .reason = "Resources"}),
             "job 17 is pending: Resources (the nodes it needs are in use)");
-  EXPECT_EQ(describe_pending({.id = "17", .state = "PENDING", .reason = "Mystery"}),
+  EXPECT_EQ(describe_pending({.id = "17", .state = JobState::pending, .reason = "Mystery"}),
             "job 17 is pending: Mystery");
-  EXPECT_EQ(describe_pending({.id = "17", .state = "PENDING", .reason = "None"}),
+  EXPECT_EQ(describe_pending({.id = "17", .state = JobState::pending, .reason = "None"}),
             "job 17 is pending");
-  EXPECT_EQ(describe_pending({.id = "17", .state = "RUNNING"}), "");
+  EXPECT_EQ(describe_pending({.id = "17", .state = JobState::running}), "");
   EXPECT_EQ(reason_in_words("QOSMaxCpuPerUserLimit"), "a limit of the QOS is reached");
   EXPECT_EQ(reason_in_words("ReqNodeNotAvail, UnavailableNodes:n1"),
             "nodes it needs are down or reserved");
 }
 
 TEST(SlurmJob, AnEndThatSlurmCausedIsExplained) {
-  EXPECT_THAT(describe_end({.id = "17", .state = "PREEMPTED"}), HasSubstr("pre-empted"));
-  EXPECT_THAT(describe_end({.id = "17", .state = "NODE_FAIL"}), HasSubstr("node"));
-  EXPECT_THAT(describe_end({.id = "17", .state = "CANCELLED by 0"}), HasSubstr("cancelled"));
-  EXPECT_THAT(describe_end({.id = "17", .state = "TIMEOUT"}), HasSubstr("time limit"));
-  EXPECT_EQ(describe_end({.id = "17", .state = "COMPLETED"}), "");
+  EXPECT_THAT(describe_end({.id = "17", .state = JobState::preempted}), HasSubstr("pre-empted"));
+  EXPECT_THAT(describe_end({.id = "17", .state = JobState::node_fail}), HasSubstr("node"));
+  EXPECT_THAT(describe_end({.id = "17", .state = JobState::cancelled}), HasSubstr("cancelled"));
+  EXPECT_THAT(describe_end({.id = "17", .state = JobState::timeout}), HasSubstr("time limit"));
+  EXPECT_EQ(describe_end({.id = "17", .state = JobState::completed}), "");
 }
 
 }  // namespace

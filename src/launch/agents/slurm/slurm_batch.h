@@ -8,9 +8,9 @@
 
 namespace assay::launch {
 
-/// Pure: the sbatch that runs `command` on the first node of an allocation for the whole plan;
-/// what it prints goes to `log`. It prints the job's id.
-[[nodiscard]] std::vector<std::string> sbatch_argv(const plan::Plan& plan,
+/// Pure: what sbatch is asked, so that it runs `command` on the first node of an allocation for the
+/// whole plan; what that prints goes to `log`.
+[[nodiscard]] std::vector<std::string> sbatch_args(const plan::Plan& plan,
                                                    const std::vector<std::string>& command,
                                                    const std::filesystem::path& log);
 

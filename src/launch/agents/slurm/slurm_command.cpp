@@ -1,9 +1,9 @@
 #include "launch/agents/slurm/slurm_command.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/parse_number.h"
-#include "core/subprocess.h"
 #include "core/text.h"
+#include "slurm/slurm_arguments.h"
 
 namespace assay::launch {
 
@@ -20,19 +20,17 @@ namespace {
 
 // What a component does not say for itself is as for the whole job.
 std::vector<std::string> component_options(const SlurmJob& job, plan::SlurmComponent own) {
-  std::vector<std::string> argv{"--job-name=" + job.name, fmt::format("--nodes={0}-{0}", own.nodes),
-                                "--ntasks-per-node=1"};
+  slurm::AllocationRequest request{
+      .name = job.name, .nodes = own.nodes, .exclusive = job.options.exclusive};
   std::map<std::string, std::string> common;
   plan::SlurmRequest::each_plain(
       job.options, [&](const char* name, const std::string& value) { common[name] = value; });
   plan::SlurmRequest::each_plain(own, [&](const char* name, const std::string& value) {
-    const std::string& wanted = value.empty() ? common[name] : value;
-    if (!wanted.empty()) argv.push_back(fmt::format("--{}={}", name, wanted));
+    request.plain.emplace_back(name, value.empty() ? common[name] : value);
   });
-  if (job.options.exclusive) argv.emplace_back("--exclusive");
-  argv.insert(argv.end(), job.options.extra.begin(), job.options.extra.end());
-  argv.insert(argv.end(), own.extra.begin(), own.extra.end());
-  return argv;
+  request.extra = job.options.extra;
+  request.extra.insert(request.extra.end(), own.extra.begin(), own.extra.end());
+  return slurm::allocation_options(request);
 }
 
 }  // namespace
@@ -53,11 +51,16 @@ std::vector<std::string> allocation_options(const SlurmJob& job) {
 
 namespace {
 
-std::vector<std::string> step(const SlurmJob& job, int nodes) {
-  return {"srun", fmt::format("--nodes={}", nodes), fmt::format("--ntasks={}", nodes),
-          "--ntasks-per-node=1", "--distribution=block", "--cpu-bind=none", "--mem=0", "--overlap",
-          // The loss of a node or an agent is the controller's business, not the end of the others.
-          "--kill-on-bad-exit=0", "--no-kill", "--wait=0", "--job-name=" + job.name};
+std::vector<std::string> agents_step(const SlurmJob& job, int nodes,
+                                     std::optional<int> component = std::nullopt) {
+  return slurm::srun_argv(
+      {.job = job.allocation,
+       .component = component,
+       .nodes = nodes,
+       .options = {"--ntasks-per-node=1", "--distribution=block",
+                   // The loss of a node or an agent is the controller's
+                   // business, not the end of the others.
+                   "--kill-on-bad-exit=0", "--no-kill", "--wait=0", "--job-name=" + job.name}});
 }
 
 // Unpacked beside the tar that sbcast brought, in a folder that only this user can enter.
@@ -72,18 +75,12 @@ std::string unpack_and_start(const SlurmJob& job, const std::string& tar) {
       folder, job.bundle.sha256, tar, tar, tar);
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<std::string> merged_steps(const SlurmJob& job) {
   Json commands = Json::array();
   int first = 0;
   for (std::size_t i = 0; i < job.components.size() && first < job.nodes; ++i) {
     const int nodes = std::min(job.components[i], job.nodes - first);
-    std::vector<std::string> srun = step(job, nodes);
-    srun.insert(srun.begin() + 1, fmt::format("--het-group={}", i));
-    if (!job.allocation.empty()) srun.insert(srun.begin() + 1, "--jobid=" + job.allocation);
+    std::vector<std::string> srun = agents_step(job, nodes, static_cast<int>(i));
     srun.insert(srun.end(), {job.agent, "--node", fmt::format("slurm:{}+{}", i, first)});
     commands.push_back(srun);
     first += nodes;
@@ -98,8 +95,7 @@ std::vector<std::string> slurm_argv(const SlurmJob& job) {
   if (!job.components.empty()) {
     srun = merged_steps(job);
   } else {
-    srun = step(job, job.nodes);
-    if (!job.allocation.empty()) srun.insert(srun.begin() + 1, "--jobid=" + job.allocation);
+    srun = agents_step(job, job.nodes);
     if (!job.broadcast()) srun.insert(srun.end(), {job.agent, "--node", "slurm"});
   }
   if (job.broadcast()) {
@@ -136,18 +132,6 @@ std::vector<int> own_components() {
     out.push_back(*nodes);
   }
   return out.size() > 1 ? out : std::vector<int>{};
-}
-
-std::vector<std::string> squeue_argv(std::vector<std::string> which) {
-  which.insert(which.begin(),
-               {"squeue", "--noheader", "--format=" + slurm::job_format(), "--states=all"});
-  return which;
-}
-
-std::vector<slurm::Job> ask_squeue(std::vector<std::string> which) {
-  CommandOptions options;
-  options.timeout = std::chrono::seconds(3);
-  return slurm::parse_jobs(run_command(squeue_argv(std::move(which)), options).out);
 }
 
 }  // namespace assay::launch

@@ -5,7 +5,6 @@
 
 #include "launch/agents/bundle.h"
 #include "plan/launchers/slurm_options.h"
-#include "slurm/job.h"
 
 namespace assay::launch {
 
@@ -35,11 +34,5 @@ struct SlurmJob {
 /// variables have it; empty: it runs in none. Throws Error of kind environment when they do not fit
 /// together.
 [[nodiscard]] std::vector<int> own_components();
-
-/// Pure: asks for the jobs that squeue's options `which` select, ended ones too, as far as the
-/// scheduler still knows them; slurm::parse_jobs() reads the answer.
-[[nodiscard]] std::vector<std::string> squeue_argv(std::vector<std::string> which);
-/// Asks, and blocks until the answer. Empty when there is none within three seconds.
-[[nodiscard]] std::vector<slurm::Job> ask_squeue(std::vector<std::string> which);
 
 }  // namespace assay::launch

@@ -31,17 +31,18 @@ constexpr Nanoseconds kExplainLimit = std::chrono::seconds(8);
 constexpr auto kBetweenTries = std::chrono::milliseconds(250);
 constexpr Nanoseconds kSqueueLimit = std::chrono::seconds(3);
 
-/// The jobs that squeue's option `which` selects; nothing when it does not answer.
-asio::awaitable<std::optional<std::vector<slurm::Job>>> ask_squeue_async(std::string which) {
+using JobsAnswer = slurm::Answer<std::vector<slurm::Job>>;
+
+asio::awaitable<JobsAnswer> ask_jobs_async(slurm::JobFilter which) {
   // Made here: GCC 12 cannot have a list of initializers in an awaited expression.
-  SpawnOptions options = command_options(squeue_argv({which}), "squeue");
+  SpawnOptions options = command_options(slurm::squeue_argv(which), "squeue");
   RunLimits limits;
   limits.total = kSqueueLimit;
   try {
-    const CommandResult answer = co_await run_async(std::move(options), limits);
-    co_return squeue_answer(answer);
-  } catch (const Error&) {
-    co_return std::nullopt;  // it cannot be started
+    const CommandResult result = co_await run_async(std::move(options), limits);
+    co_return slurm::read_jobs(which, result, kSqueueLimit);
+  } catch (const Error& error) {
+    co_return slurm::NoAnswer{error.message()};  // it cannot be started
   }
 }
 
@@ -120,22 +121,25 @@ std::vector<std::string> SlurmLauncher::do_agent_command(
 
 asio::awaitable<std::string> SlurmLauncher::do_waiting_for() const {
   if (!job_.allocation.empty()) co_return "";
-  const auto states = co_await ask_squeue_async("--name=" + job_.name);
-  if (!states) co_return "";
-  for (const slurm::Job& state : *states)
-    if (std::string text = slurm::describe_pending(state); !text.empty()) co_return text;
+  slurm::JobFilter which;
+  which.name = job_.name;
+  const JobsAnswer answer = co_await ask_jobs_async(which);
+  if (const auto* jobs = std::get_if<std::vector<slurm::Job>>(&answer))
+    for (const slurm::Job& job : *jobs)
+      if (std::string text = slurm::describe_pending(job); !text.empty()) co_return text;
   co_return "";
 }
 
 asio::awaitable<std::string> SlurmLauncher::do_explain_end(agent::Hello hello) const {
-  // A heterogeneous job ends as a whole: "17+1" is of job 17.
-  const std::string which = hello.job.empty()
-                                ? "--name=" + job_.name
-                                : "--jobs=" + hello.job.substr(0, hello.job.find('+'));
+  slurm::JobFilter which;
+  if (hello.job.empty())
+    which.name = job_.name;
+  else
+    which.id = hello.job;  // a heterogeneous job ends as a whole
   asio::steady_timer pause(co_await asio::this_coro::executor);
   const std::int64_t begin = mono_now_ns();
   while (mono_now_ns() - begin < kExplainLimit.count()) {
-    const auto answer = co_await ask_squeue_async(which);
+    const JobsAnswer answer = co_await ask_jobs_async(which);
     const EndWord said = word_on_end(answer, job_.allocation, Nanoseconds(mono_now_ns() - begin));
     if (!said.ask_again) co_return said.words;
     pause.expires_after(kBetweenTries);
