@@ -11,14 +11,13 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host.h"
-#include "core/json_access.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "core/units.h"
 #include "detach.h"
 #include "launch/agents/slurm/slurm_batch.h"
 #include "stop.h"
-#include "store/journal_event.h"
+#include "store/journal_records.h"
 #include "store/run_dir.h"
 #include "terminal.h"
 
@@ -40,10 +39,10 @@ struct Owner {
 Owner owner_of(const store::RunDir& run) {
   Owner owner;
   for (const Json& event : store::Journal::read(run.journal_file()))
-    if (const auto kind = store::event_of(event);
-        kind == store::JournalEvent::run_start || kind == store::JournalEvent::run_resume)
-      owner = {static_cast<pid_t>(integer_at(event, "pid", 0)), text_at(event, "host"),
-               text_at(event, "job")};
+    if (store::starts_run(store::event_of(event))) {
+      auto start = fields_from_any<store::RunStart>(event);
+      owner = {start.pid, std::move(start.host), std::move(start.job)};
+    }
   return owner;
 }
 

@@ -15,8 +15,8 @@
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "door/open_round.h"
 #include "store/journal.h"
+#include "store/open_rounds.h"
 
 namespace assay::door {
 
@@ -185,8 +185,9 @@ Passage Entrance::open(jobs::JobId job, std::optional<int> rank, entry::NodeRequ
                        Nanoseconds limit) {
   try {
     const std::filesystem::path run = platform_.run_of(job);
-    const auto round =
-        run.empty() ? std::nullopt : open_round(store::Journal::read(run / layout::kJournal));
+    const auto round = run.empty()
+                           ? std::nullopt
+                           : store::running_round(store::Journal::read(run / layout::kJournal));
     if (!round || round->ranks.empty())
       throw Closed{Obstacle::no_round,
                    fmt::format("job {} has no programs that run at the moment", job)};

@@ -7,7 +7,7 @@
 #include "core/round_status.h"
 #include "core/run_layout.h"
 #include "store/journal.h"
-#include "store/journal_event.h"
+#include "store/journal_records.h"
 
 namespace assay::engine {
 
@@ -27,24 +27,21 @@ JournalEnd read_journal_end(const std::vector<Json>& journal) {
   JournalEnd out;
   for (const Json& event : journal) {
     const auto kind = store::event_of(event);
-    if (kind == store::JournalEvent::run_start || kind == store::JournalEvent::run_resume)
-      out.status.reset();
+    if (store::starts_run(kind)) out.status.reset();
     if (kind == store::JournalEvent::rest) out.rested = true;
     if (kind == store::JournalEvent::run_end)
-      out.status = parse_enum<RunStatus>(text_at(event, "status"));
+      out.status = fields_from_any<store::RunEnd>(event).status.value;
     if (kind == store::JournalEvent::round_end) {
-      const auto status = parse_enum<RoundStatus>(text_at(event, "status"));
-      const std::string reason = text_at(event, "reason");
-      if (out.reason.empty() && status != RoundStatus::completed) out.reason = reason;
-      out.lost = status == RoundStatus::lost ? reason : "";
+      const auto end = fields_from_any<store::RoundEnd>(event);
+      if (out.reason.empty() && end.status != RoundStatus::completed) out.reason = end.reason;
+      out.lost = end.status == RoundStatus::lost ? end.reason : "";
     }
-    if (kind != store::JournalEvent::rank_exit || out.code != 0 ||
-        text_at(event, "ended_by") != to_text(EndedBy::itself))
-      continue;
-    if (const Json code = event.value("code", Json()); code.is_number_integer())
-      out.code = code.get<int>();
-    if (const Json signal = event.value("signal", Json()); signal.is_number_integer())
-      out.code = kSignalBase + signal.get<int>();
+    if (kind != store::JournalEvent::rank_exit || out.code != 0) continue;
+    const auto exit = fields_from_any<store::RankExit>(event);
+    if (exit.ended_by != EndedBy::itself) continue;
+    if (exit.code) out.code = *exit.code;
+    if (exit.signal && *exit.signal >= 0 && *exit.signal < kSignalBase)
+      out.code = kSignalBase + *exit.signal;
   }
   return out;
 }

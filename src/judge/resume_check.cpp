@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "core/json_access.h"
 #include "judge/integrity.h"
 #include "judge/round_journal.h"
 #include "judge/run_files.h"
 #include "judge/run_findings.h"
 #include "judge/run_seal.h"
 #include "plan/dependencies.h"
-#include "store/journal_event.h"
+#include "store/journal_records.h"
 
 namespace assay::judge {
 
@@ -19,9 +18,8 @@ namespace {
 bool leaves_evidence(const std::vector<Json>& events) {
   bool leaves = false;
   for (const Json& event : events)
-    if (const auto kind = store::event_of(event);
-        kind == store::JournalEvent::run_start || kind == store::JournalEvent::run_resume)
-      leaves = integer_at(event, "evidence").value_or(0) > 0;
+    if (store::starts_run(store::event_of(event)))
+      leaves = fields_from_any<store::RunStart>(event).evidence > 0;
   return leaves;
 }
 

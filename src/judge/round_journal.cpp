@@ -10,15 +10,21 @@
 #include "core/json_fields.h"
 #include "core/run_layout.h"
 #include "core/text.h"
-#include "store/journal_event.h"
+#include "store/journal_records.h"
 
 namespace assay::judge {
 
 namespace {
 
-int small(const Json& event, const char* key, int fallback) {
-  const auto value = integer_at(event, key);
-  return value && *value >= 0 && *value < (1 << 30) ? static_cast<int>(*value) : fallback;
+// A number of a rank, node or round; 0 for what cannot be one.
+int small(int value) {
+  return value >= 0 && value < (1 << 30) ? value : 0;
+}
+
+store::NodeName node_in(const Json& event) {
+  store::NodeName name = store::node_of(event);
+  name.node = small(name.node);
+  return name;
 }
 
 std::optional<double> real(const Json& event, const char* key) {
@@ -26,36 +32,26 @@ std::optional<double> real(const Json& event, const char* key) {
   return value && *value >= 0 ? value : std::nullopt;
 }
 
-std::optional<Instant> instant(const Json& event) {
-  // No clock says more; the difference of two of them fits into 64 bits.
-  constexpr std::int64_t kMaxTime = std::int64_t{1} << 62;
-  const auto mono = integer_at(event, "mono_ns");
-  const auto wall = integer_at(event, "wall_ns");
-  if (!mono || !wall || *mono < 0 || *wall < 0 || *mono > kMaxTime || *wall > kMaxTime)
-    return std::nullopt;
-  return Instant{*mono, *wall};
-}
-
 // When a service says that it happened, on its own clock.
-std::optional<Instant> service_time(const Json& event) {
+std::optional<Instant> service_time(std::optional<std::int64_t> ms) {
   constexpr std::int64_t kMax_ms = std::numeric_limits<std::int64_t>::max() / 1'000'000;
-  const auto ms = integer_at(event, "service_ms");
   if (!ms || *ms <= 0 || *ms > kMax_ms) return std::nullopt;
   return Instant{*ms * 1'000'000, *ms * 1'000'000};
 }
 
-RankEvidence& rank_of(RoundEvidence& round, const Json& event) {
-  const int number = small(event, "rank", 0);
+RankEvidence& rank_of(RoundEvidence& round, const Json& event, int rank_number, int local_rank) {
+  const int number = small(rank_number);
   const auto at = std::ranges::lower_bound(round.ranks, number, {}, &RankEvidence::rank);
   if (at != round.ranks.end() && at->rank == number) return *at;
   RankEvidence rank;
   rank.rank = number;
-  rank.node = small(event, "node", 0);
-  rank.local_rank = small(event, "local_rank", 0);
+  rank.node = node_in(event).node;
+  rank.local_rank = small(local_rank);
   return *round.ranks.insert(at, std::move(rank));
 }
 
-NodeEvidence& node_of(RoundEvidence& round, int number, const std::string& host) {
+NodeEvidence& node_of(RoundEvidence& round, const store::NodeName& name) {
+  const auto& [number, host] = name;
   const auto at = std::ranges::lower_bound(round.nodes, number, {}, &NodeEvidence::node);
   if (at != round.nodes.end() && at->node == number) {
     if (at->host.empty()) at->host = host;
@@ -94,7 +90,7 @@ void compare_clocks(RoundEvidence& round, const Json& event) {
   const auto seen = integer_at(event, "seen_wall_ns");
   const auto sent = integer_at(event, "wall_ns");
   if (!seen || !sent) return;
-  NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
+  NodeEvidence& node = node_of(round, node_in(event));
   const double behind = (static_cast<double>(*seen) - static_cast<double>(*sent)) / 1e9;
   node.clock_behind_s = std::min(node.clock_behind_s.value_or(behind), behind);
 }
@@ -147,47 +143,62 @@ std::optional<telemetry::MachineUse> machine_use(RoundEvidence& round, int node,
   }
 }
 
+void add_start(RoundEvidence& round, const Json& event) {
+  const auto start = fields_from_any<store::RankStart>(event);
+  RankEvidence& rank = rank_of(round, event, start.rank, start.local_rank);
+  rank.host = node_in(event).host;
+  rank.start = store::instant_of(event);
+  if (start.bound) rank.bound = start.bound;
+  if (start.late_s) {
+    rank.learned = rank.start;
+    rank.learned_late_s = std::max(*start.late_s, 0.0);
+  }
+  if (const auto by_service = service_time(start.service_ms)) {
+    rank.start = by_service;
+    rank.by_service = true;
+  }
+  node_of(round, {rank.node, rank.host});
+}
+
+void add_exit(RoundEvidence& round, const Json& event) {
+  const auto exit = fields_from_any<store::RankExit>(event);
+  RankEvidence& rank = rank_of(round, event, exit.rank, exit.local_rank.value_or(0));
+  rank.end = store::instant_of(event);
+  rank.end_late_s = std::max(exit.late_s.value_or(0), 0.0);
+  if (const auto end = service_time(exit.service_ms))
+    rank.end = end;
+  else if (rank.by_service) {
+    // Two clocks make no duration.
+    rank.start = rank.learned;
+    rank.by_service = false;
+  }
+  if (exit.ran_on) rank.ran_on = exit.ran_on;
+  rank.ended_by = exit.ended_by.value;
+  rank.dropped_bytes = exit.dropped_bytes.value_or(0);
+  if (exit.log_bytes) rank.output_bytes = exit.log_bytes;
+  if (exit.steps) rank.seen_steps = exit.steps;
+  if (exit.code || exit.signal) rank.exit = ExitStatus{exit.code, exit.signal};
+}
+
+void add_end(RoundEvidence& round, const Json& event) {
+  auto end = fields_from_any<store::RoundEnd>(event);
+  round.end = store::instant_of(event);
+  round.reason = std::move(end.reason);
+  round.advice = std::move(end.advice);
+  round.culprits = std::move(end.culprits);
+  round.status = end.status.value.value_or(RoundStatus::interrupted);
+  if (!end.status.value)
+    round.reason = "the journal has an unknown status '" + end.status.text + "'";
+}
+
 void add_event(RoundEvidence& round, std::optional<store::JournalEvent> kind, const Json& event) {
   compare_clocks(round, event);
   if (kind == store::JournalEvent::rank_start) {
-    RankEvidence& rank = rank_of(round, event);
-    rank.host = text_at(event, "host");
-    rank.start = instant(event);
-    if (event.contains("bound")) rank.bound = CpuSet::parse(text_at(event, "bound"));
-    if (event.contains("late_s")) {
-      rank.learned = rank.start;
-      rank.learned_late_s = real(event, "late_s").value_or(0);
-    }
-    if (const auto start = service_time(event)) {
-      rank.start = start;
-      rank.by_service = true;
-    }
-    node_of(round, rank.node, rank.host);
+    add_start(round, event);
   } else if (kind == store::JournalEvent::rank_exit) {
-    RankEvidence& rank = rank_of(round, event);
-    rank.end = instant(event);
-    rank.end_late_s = real(event, "late_s").value_or(0);
-    if (const auto end = service_time(event))
-      rank.end = end;
-    else if (rank.by_service) {
-      // Two clocks make no duration.
-      rank.start = rank.learned;
-      rank.by_service = false;
-    }
-    if (event.contains("ran_on")) rank.ran_on = CpuSet::parse(text_at(event, "ran_on"));
-    rank.ended_by = parse_enum<EndedBy>(text_at(event, "ended_by"));
-    rank.dropped_bytes = static_cast<std::uint64_t>(
-        std::max<std::int64_t>(0, integer_at(event, "dropped_bytes").value_or(0)));
-    if (const auto bytes = integer_at(event, "log_bytes"); bytes && *bytes >= 0)
-      rank.output_bytes = static_cast<std::uint64_t>(*bytes);
-    if (const auto steps = integer_at(event, "steps"); steps && *steps >= 0)
-      rank.seen_steps = static_cast<std::uint64_t>(*steps);
-    ExitStatus exit;
-    if (const auto code = integer_at(event, "code")) exit.code = static_cast<int>(*code);
-    if (const auto signal = integer_at(event, "signal")) exit.signal = static_cast<int>(*signal);
-    if (exit.code || exit.signal) rank.exit = exit;
+    add_exit(round, event);
   } else if (kind == store::JournalEvent::node_end) {
-    NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
+    NodeEvidence& node = node_of(round, node_in(event));
     node.agent_cpu_s = real(event, "agent_cpu_s");
     node.killed_leftovers = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "killed_leftovers").value_or(0)));
@@ -195,17 +206,17 @@ void add_event(RoundEvidence& round, std::optional<store::JournalEvent> kind, co
     chain_of(round, node.node, node.host).last = text_at(event, "head");
     node.machine = machine_use(round, node.node, event);
   } else if (kind == store::JournalEvent::chain) {
-    const NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
+    const NodeEvidence& node = node_of(round, node_in(event));
     chain_of(round, node.node, node.host).seen.push_back(text_at(event, "head"));
   } else if (kind == store::JournalEvent::round_files) {
     add_list(round, event, "");
     round.integrity.recorded.listed = true;
   } else if (kind == store::JournalEvent::caches) {
-    NodeEvidence& node = node_of(round, small(event, "node", 0), text_at(event, "host"));
+    NodeEvidence& node = node_of(round, node_in(event));
     node.caches_dropped = true_at(event, "done");
     node.caches_how = text_at(event, "how");
   } else if (kind == store::JournalEvent::gap) {
-    round.gaps.push_back({small(event, "node", 0), text_at(event, "source"),
+    round.gaps.push_back({node_in(event).node, text_at(event, "source"),
                           real(event, "seconds").value_or(0), text_at(event, "reason")});
   } else if (kind == store::JournalEvent::executed) {
     Json what = event;
@@ -215,16 +226,7 @@ void add_event(RoundEvidence& round, std::optional<store::JournalEvent> kind, co
   } else if (kind == store::JournalEvent::job_ended) {
     round.ais_job = ais_job(event);
   } else if (kind == store::JournalEvent::round_end) {
-    round.end = instant(event);
-    round.reason = text_at(event, "reason");
-    round.advice = text_at(event, "advice");
-    round.culprits.clear();
-    for (const Json& rank : list_at(event, "culprits"))
-      if (rank.is_number_integer()) round.culprits.push_back(rank.get<int>());
-    const std::string status = text_at(event, "status");
-    const auto known = parse_enum<RoundStatus>(status);
-    round.status = known.value_or(RoundStatus::interrupted);
-    if (!known) round.reason = "the journal has an unknown status '" + status + "'";
+    add_end(round, event);
   }
 }
 
@@ -243,21 +245,20 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       if (ahead && uncertainty) offsets[text_at(event, "host")] = {*ahead, *uncertainty};
       continue;
     }
-    const std::string name = text_at(event, "case");
-    const int number = small(event, "round", 0);
-    if (name.empty() || number < 1) continue;
-    const auto key = std::pair(name, number);
+    const store::RoundName name = store::round_of(event);
+    const int number = small(name.round);
+    if (name.case_name.empty() || number < 1) continue;
+    const auto key = std::pair(name.case_name, number);
     if (kind == store::JournalEvent::round_start) {
       RoundEvidence round;
       round.round = number;
       // A round without a round_end was interrupted.
       round.status = RoundStatus::interrupted;
-      round.start = instant(event);
-      round.integrity.recorded.id = text_at(event, "id");
+      round.start = store::instant_of(event);
+      const auto start = fields_from_any<store::RoundStart>(event);
+      round.integrity.recorded.id = start.id;
       round.earlier_failures = reopened[key];
-      if (const auto nodes = event.find("nodes"); nodes != event.end() && nodes->is_array())
-        for (const Json& node : *nodes)
-          if (node.is_object()) node_of(round, small(node, "node", 0), text_at(node, "host"));
+      for (const store::NodeName& node : start.nodes) node_of(round, {small(node.node), node.host});
       rounds_[key] = std::move(round);
       offsets_of[key] = offsets;
       continue;

@@ -12,7 +12,7 @@
 #include "core/json_fields.h"
 #include "core/run_layout.h"
 #include "evidence/file_record.h"
-#include "store/journal_event.h"
+#include "store/journal_records.h"
 
 namespace assay::judge {
 
@@ -40,9 +40,7 @@ RecordedFiles recorded_files(const store::JournalReading& journal) {
   RecordedFiles recorded;
   for (const Json& event : journal.events) {
     const auto kind = store::event_of(event);
-    if (kind != store::JournalEvent::run_start && kind != store::JournalEvent::run_resume &&
-        kind != store::JournalEvent::run_files)
-      continue;
+    if (!store::starts_run(kind) && kind != store::JournalEvent::run_files) continue;
     recorded.begun = recorded.begun || event.contains("files");
     for (const Json& file : list_at(event, "files")) {
       FileRecord record = record_in(file);

@@ -11,7 +11,7 @@
 #include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
-#include "store/journal_event.h"
+#include "store/journal_records.h"
 
 namespace assay::judge {
 
@@ -29,8 +29,8 @@ bool has_ended(const store::JournalReading& journal) {
   for (const Json& event : journal.events) {
     const auto kind = store::event_of(event);
     if (kind == store::JournalEvent::run_end) ended = true;
-    if (kind == store::JournalEvent::run_start || kind == store::JournalEvent::run_resume ||
-        kind == store::JournalEvent::round_start || kind == store::JournalEvent::round_reopened)
+    if (store::starts_run(kind) || kind == store::JournalEvent::round_start ||
+        kind == store::JournalEvent::round_reopened)
       ended = false;
   }
   return ended;

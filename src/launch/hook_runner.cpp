@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
-#include "core/json_access.h"
 #include "core/process_tree.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "plan/dependencies.h"
-#include "store/journal_event.h"
+#include "store/open_rounds.h"
 
 namespace assay::launch {
 
@@ -46,30 +45,26 @@ HookRunner::HookRunner(const BackendContext& context, Rounds rounds,
                        const std::vector<Json>& events)
     : context_(context), rounds_(std::move(rounds)) {
   const std::map<std::string, Owner> owners = owners_of(context_.run.plan());
-  std::map<std::string, std::string> unended;
   for (const Json& event : events) {
     const auto kind = store::event_of(event);
-    const std::string name = text_at(event, "case");
+    const auto [name, number] = store::round_of(event);
     const auto owner = owners.find(name);
     if (kind == store::JournalEvent::round_start) {
       if (owner == owners.end()) {
         round_started(name);
       } else {
-        runs_[name] =
-            std::max<int>(runs_[name], static_cast<int>(integer_at(event, "round").value_or(0)));
+        runs_[name] = std::max(runs_[name], number);
         owed_.insert(owner->second.case_name);
-        unended[name] = text_at(event, "processes");
       }
     }
-    if (kind == store::JournalEvent::round_end) unended.erase(name);
-    const auto status = parse_enum<RoundStatus>(text_at(event, "status"));
-    if (kind == store::JournalEvent::round_end && owner != owners.end() && owner->second.last &&
-        status && is_result(*status))
-      owed_.erase(owner->second.case_name);
+    if (kind != store::JournalEvent::round_end || owner == owners.end() || !owner->second.last)
+      continue;
+    const auto status = fields_from_any<store::RoundEnd>(event).status.value;
+    if (status && is_result(*status)) owed_.erase(owner->second.case_name);
   }
   // What is left of hooks whose controller was killed.
-  for (const auto& [name, id] : unended)
-    if (!id.empty()) sweep_round(id);
+  for (const store::OpenRound& round : store::open_rounds(events))
+    if (round.hook) sweep_round(round.id);
 }
 
 void HookRunner::round_started(const std::string& case_name) {
@@ -89,11 +84,10 @@ asio::awaitable<RoundOutcome> HookRunner::run_here(const Hook& hook, const std::
   make_directories(path);
   const std::string id =
       fmt::format("{}/{}/{}/{:x}", context_.run.plan().run_id, folder, number, mono_now_ns());
-  context_.journal.append(store::JournalEvent::round_start, {{"case", folder},
-                                                             {"round", number},
-                                                             {"hook", hook.name},
-                                                             {"command", hook.command},
-                                                             {"processes", id}});
+  Json start = fields_to_json(store::RoundName{folder, number});
+  start.update(fields_to_json(
+      store::RoundStart{.hook = hook.name, .command = hook.command, .processes = id}));
+  context_.journal.append(store::JournalEvent::round_start, start);
   std::map<std::string, std::string> env{{"ASSAY_CASE", case_name},
                                          {"ASSAY_RUN_DIR", context_.run.path().string()}};
   ControllerHook command(hook, id, std::move(env), path / layout::kHookLog);

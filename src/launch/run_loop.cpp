@@ -10,7 +10,6 @@
 
 #include "core/files.h"
 #include "core/host.h"
-#include "core/json_access.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "launch/round_listing.h"
@@ -18,7 +17,7 @@
 #include "launch/run_records.h"
 #include "launch/seal_run.h"
 #include "plan/dependencies.h"
-#include "store/journal_event.h"
+#include "store/journal_records.h"
 
 namespace assay::launch {
 
@@ -109,7 +108,7 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   const RunStatus status = interrupts_ > 0  ? RunStatus::interrupted
                            : all_completed_ ? RunStatus::completed
                                             : RunStatus::failed;
-  journal_->append(store::JournalEvent::run_end, {{"status", to_text(status)}});
+  journal_->append(store::JournalEvent::run_end, fields_to_json(store::RunEnd{status}));
   journal_->sync();
   hooks_.reset();
   backend_.reset();
@@ -156,9 +155,9 @@ std::optional<RunStatus> RunLoop::final_status(const std::vector<Json>& journal)
   for (const Json& event : journal) {
     const auto kind = store::event_of(event);
     if (kind == store::JournalEvent::run_end)
-      status = parse_enum<RunStatus>(text_at(event, "status"));
-    if (kind == store::JournalEvent::run_start || kind == store::JournalEvent::run_resume ||
-        kind == store::JournalEvent::round_start || kind == store::JournalEvent::round_reopened)
+      status = fields_from_any<store::RunEnd>(event).status.value;
+    if (store::starts_run(kind) || kind == store::JournalEvent::round_start ||
+        kind == store::JournalEvent::round_reopened)
       status.reset();
   }
   const plan::Plan& plan = run_.plan();
@@ -352,15 +351,13 @@ asio::awaitable<void> RunLoop::end_round(const std::string& name, int number,
                                          const RoundOutcome& outcome) {
   const auto list = [&] { return list_round_files(run_.round_dir(name, number), outcome.listed); };
   const RoundFiles files = co_await run_on_thread(list);
-  Json listing{{"case", name}, {"round", number}};
+  const Json round = fields_to_json(store::RoundName{name, number});
+  Json listing = round;
   listing.update(fields_to_json(files));
   journal_->append(store::JournalEvent::round_files, listing);
-  Json end{{"case", name},
-           {"round", number},
-           {"status", to_text(outcome.status)},
-           {"reason", outcome.reason},
-           {"advice", outcome.advice}};
-  if (!outcome.culprits.empty()) end["culprits"] = outcome.culprits;
+  Json end = round;
+  end.update(fields_to_json(
+      store::RoundEnd{outcome.status, outcome.reason, outcome.advice, outcome.culprits}));
   journal_->append(store::JournalEvent::round_end, end);
   journal_->sync();
 }

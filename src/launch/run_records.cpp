@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <optional>
 
 #include <unistd.h>
@@ -14,16 +13,11 @@
 #include "core/version.h"
 #include "launch/round_listing.h"
 #include "launch/seal_run.h"
-#include "store/journal_event.h"
+#include "store/journal_records.h"
 
 namespace assay::launch {
 
 namespace {
-
-int round_number(const Json& event) {
-  const std::int64_t number = integer_at(event, "round", 0);
-  return number > 0 && number <= std::numeric_limits<int>::max() ? static_cast<int>(number) : 0;
-}
 
 /// First the journal has what is in the file, then the file has it: what nobody recorded is never
 /// there.
@@ -44,14 +38,14 @@ Json run_start(const store::RunDir& run) {
   for (const std::string_view name : {layout::kPlan, layout::kSystem})
     if (const auto file = evidence::measure_file(run.path() / name, std::string(name)))
       files.push_back(fields_to_json(*file));
-  Json start{{"run", run.plan().run_id},
-             {"host", host_name()},
-             {"pid", ::getpid()},
-             {"assay", version_string()},
-             {"evidence", evidence::kVersion},
-             {"files", std::move(files)}};
-  if (const char* job = std::getenv("SLURM_JOB_ID")) start["job"] = job;
-  return start;
+  store::RunStart start{.run = run.plan().run_id,
+                        .host = host_name(),
+                        .pid = ::getpid(),
+                        .assay = version_string(),
+                        .evidence = evidence::kVersion,
+                        .files = std::move(files)};
+  if (const char* job = std::getenv("SLURM_JOB_ID")) start.job = job;
+  return fields_to_json(start);
 }
 
 void write_system(const store::RunDir& run, store::Journal& journal, Json nodes,
@@ -88,8 +82,9 @@ std::map<std::string, int> last_started(const std::vector<Json>& journal) {
   std::map<std::string, int> started;
   for (const Json& event : journal)
     if (store::event_of(event) == store::JournalEvent::round_start) {
-      int& last = started[text_at(event, "case")];
-      last = std::max(last, round_number(event));
+      const store::RoundName round = store::round_of(event);
+      int& last = started[round.case_name];
+      last = std::max(last, round.round);
     }
   return started;
 }
@@ -97,12 +92,13 @@ std::map<std::string, int> last_started(const std::vector<Json>& journal) {
 RoundStatuses finished_rounds(const std::vector<Json>& journal) {
   RoundStatuses finished;
   for (const Json& event : journal) {
-    const std::pair key(text_at(event, "case"), round_number(event));
+    const auto [name, number] = store::round_of(event);
+    const std::pair key(name, number);
     const auto kind = store::event_of(event);
     if (kind == store::JournalEvent::round_start || kind == store::JournalEvent::round_reopened)
       finished.erase(key);
     if (kind != store::JournalEvent::round_end) continue;
-    const auto status = parse_enum<RoundStatus>(text_at(event, "status"));
+    const auto status = fields_from_any<store::RoundEnd>(event).status.value;
     if (status && is_result(*status)) finished[key] = *status;
   }
   return finished;

@@ -10,7 +10,7 @@
 #include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
-#include "store/journal_event.h"
+#include "store/journal_records.h"
 #include "store/run_dir.h"
 
 namespace assay::live {
@@ -144,8 +144,9 @@ void RunWatch::mark(std::int64_t at_ms, std::string kind, std::string text) {
 
 void RunWatch::take(const Json& event) {
   const auto kind = store::event_of(event);
-  const std::string case_name = text_at(event, "case");
-  const int number = static_cast<int>(integer_at(event, "round", 0));
+  const store::RoundName name = store::round_of(event);
+  const std::string& case_name = name.case_name;
+  const int number = name.round;
   // The newest of that name: a resumed run begins a round again.
   const auto round = std::find_if(rounds_.rbegin(), rounds_.rend(), [&](const WatchedRound& known) {
     return known.case_name == case_name && known.round == number;
@@ -162,20 +163,19 @@ void RunWatch::take(const Json& event) {
     }
   } else if (kind == store::JournalEvent::round_end) {
     if (round != rounds_.rend()) round->ended = true;
-    const std::string reason = text_at(event, "reason");
+    const auto end = fields_from_any<store::RoundEnd>(event);
     mark(ms_of(event), "round_end",
-         place + ": " + text_at(event, "status") + (reason.empty() ? "" : " – " + reason));
+         place + ": " + end.status.text + (end.reason.empty() ? "" : " – " + end.reason));
   } else if (kind == store::JournalEvent::rank_start) {
     if (round != rounds_.rend())
       rank_starts_[{static_cast<std::size_t>(rounds_.rend() - round - 1),
-                    static_cast<int>(integer_at(event, "rank", 0))}] = ms_of(event);
+                    fields_from_any<store::RankStart>(event).rank}] = ms_of(event);
   } else if (kind == store::JournalEvent::rank_exit) {
-    const auto code = integer_at(event, "code");
-    const auto signal = integer_at(event, "signal");
-    if ((code && *code == 0) || (!code && !signal)) return;
+    const auto exit = fields_from_any<store::RankExit>(event);
+    if (exit.code == 0 || (!exit.code && !exit.signal)) return;
     mark(ms_of(event), "rank",
-         fmt::format("rank {} ended with {} {}", integer_at(event, "rank", 0),
-                     code ? "exit code" : "signal", code ? *code : *signal));
+         fmt::format("rank {} ended with {} {}", exit.rank, exit.code ? "exit code" : "signal",
+                     exit.code ? *exit.code : *exit.signal));
   } else if (kind == store::JournalEvent::gap) {
     mark(ms_of(event), "gap",
          fmt::format("node {}: no data of {}: {}", integer_at(event, "node", 0),
@@ -184,12 +184,11 @@ void RunWatch::take(const Json& event) {
     mark(ms_of(event), "case", case_name + " is skipped: " + text_at(event, "reason"));
   } else if (kind == store::JournalEvent::clock_offset) {
     offsets_[static_cast<int>(integer_at(event, "node", 0))] = number_at(event, "offset_s", 0.0);
-  } else if (kind == store::JournalEvent::run_start || kind == store::JournalEvent::run_resume ||
-             kind == store::JournalEvent::run_end) {
+  } else if (store::starts_run(kind)) {
     mark(ms_of(event), "run",
-         kind == store::JournalEvent::run_start    ? "run started"
-         : kind == store::JournalEvent::run_resume ? "run goes on"
-                                                   : "run ended: " + text_at(event, "status"));
+         kind == store::JournalEvent::run_start ? "run started" : "run goes on");
+  } else if (kind == store::JournalEvent::run_end) {
+    mark(ms_of(event), "run", "run ended: " + fields_from_any<store::RunEnd>(event).status.text);
   }
 }
 

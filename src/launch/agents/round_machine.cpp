@@ -8,6 +8,7 @@
 #include "core/overloaded.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "store/journal_records.h"
 
 namespace assay::launch {
 
@@ -246,9 +247,8 @@ void RoundMachine::lose(std::int64_t now_ns, int node, const std::string& reason
   actions.sweep.push_back(node);
   for (const int rank : gone.living) {
     ++progress_.ended;
-    actions.journal.push_back({store::JournalEvent::rank_exit,
-                               node,
-                               {{"rank", rank}, {"ended_by", to_text(EndedBy::lost)}}});
+    const store::RankExit exit{.rank = rank, .ended_by = EndedBy::lost};
+    actions.journal.push_back({store::JournalEvent::rank_exit, node, fields_to_json(exit)});
   }
   gone.living.clear();
   if (conclude_unless_independent(

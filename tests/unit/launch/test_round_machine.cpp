@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "launch/agents/round_machine.h"
+#include "store/journal_records.h"
 
 namespace assay::launch {
 namespace {
@@ -165,6 +166,40 @@ TEST_F(RoundMachineTest, JournalsWhatAgentsReportWithoutTheRoundsId) {
   const auto ended = end(2, 1);
   EXPECT_EQ(ended.journal[0].event, store::JournalEvent::node_end);
   EXPECT_FALSE(ended.journal[0].fields.contains("id"));
+}
+
+TEST_F(RoundMachineTest, WhatAgentsReportOfRanksIsReadAsTheyMeantIt) {
+  agent::RankStart start{7, 3, 42, {11, 12}};
+  start.bound = CpuSet::parse("0-1");
+  const Json line = report(1, 1, start).journal.at(0).fields;
+  const auto read = fields_from_any<store::RankStart>(line);
+  EXPECT_EQ(read.rank, 7);
+  EXPECT_EQ(read.local_rank, 3);
+  EXPECT_EQ(read.pid, 42);
+  EXPECT_EQ(read.bound, start.bound);
+  EXPECT_EQ(store::instant_of(line)->wall_ns, 12);
+
+  agent::RankExit exit;
+  exit.rank = 7;
+  exit.local_rank = 3;
+  exit.exit.signal = 9;
+  exit.ended_by = EndedBy::stall;
+  exit.log_bytes = 4;
+  exit.dropped_bytes = 5;
+  exit.steps = 6;
+  exit.rests = true;
+  exit.ran_on = CpuSet::parse("1");
+  const auto end = fields_from_any<store::RankExit>(report(2, 1, exit).journal.at(0).fields);
+  EXPECT_EQ(end.rank, 7);
+  EXPECT_EQ(end.local_rank, 3);
+  EXPECT_EQ(end.signal, 9);
+  EXPECT_FALSE(end.code);
+  EXPECT_TRUE(end.ended_by == EndedBy::stall);
+  EXPECT_EQ(end.log_bytes, 4U);
+  EXPECT_EQ(end.dropped_bytes, 5U);
+  EXPECT_EQ(end.steps, 6U);
+  EXPECT_EQ(end.rests, true);
+  EXPECT_EQ(end.ran_on, exit.ran_on);
 }
 
 TEST_F(RoundMachineTest, JournalsTheHeadsOfChainsAtMostEveryTenSeconds) {
