@@ -11,7 +11,7 @@ namespace assay::judge {
 namespace {
 
 constexpr std::size_t kMaxKept = std::size_t{1} << 22;
-constexpr std::size_t kShown = 60;  // code points of a match that is not a number
+constexpr std::size_t kShownOfMatch = 60;  // code points of a match that is not a number
 
 template <typename Item>
 void keep_every_second(std::vector<Item>& items) {
@@ -52,7 +52,7 @@ void OutputValues::add(const OutputPoint& point) {
 void OutputValues::add_unreadable(std::uint64_t line, std::string_view text) {
   if (unreadable_++ > 0) return;
   first_unreadable_line_ = line;
-  first_unreadable_ = ellipsize(printable(text.substr(0, 4 * kShown)), kShown);
+  first_unreadable_ = ellipsize(printable(text.substr(0, 4 * kShownOfMatch)), kShownOfMatch);
 }
 
 std::optional<double> OutputValues::reduced(std::string_view how) const {
