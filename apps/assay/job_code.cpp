@@ -1,11 +1,10 @@
 #include "job_code.h"
 
-#include <variant>
-
 #include "core/error.h"
+#include "core/host.h"
 #include "core/subprocess.h"
 #include "core/text.h"
-#include "launch/agents/ssh/ssh_command.h"
+#include "launch/agents/launcher.h"
 
 namespace assay::app {
 
@@ -17,10 +16,7 @@ constexpr Nanoseconds kRemoveLimit = std::chrono::minutes(1);
 
 std::vector<std::string> on_host(const plan::Plan& plan, const plan::Host& host,
                                  const std::string& command) {
-  const auto* options = std::get_if<plan::SshOptions>(&plan.cluster.options);
-  if (options == nullptr)
-    throw Error(ErrorKind::environment, "the nodes of this job are not reached by ssh");
-  return launch::ssh_argv(launch::ssh_target(*options, host), "", command);
+  return launch::make_launcher(plan.cluster, program_folder())->shell_command(host.name, command);
 }
 
 }  // namespace

@@ -112,10 +112,9 @@ void load_set_result_calls(const store::RunDir& run, const plan::CasePlan& plan,
 
 void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
                       RoundEvidence& evidence) {
-  const auto* cloud = std::get_if<plan::ModelArtsOptions>(&run.plan().cluster.options);
-  const bool from_files = cloud != nullptr && cloud->ais_results();
-  if (!from_files) evidence.ais_job.reset();
-  if (!from_files || evidence.ranks.empty()) return;
+  const auto files = plan::result_files(run.plan().cluster.options);
+  if (!files) evidence.ais_job.reset();
+  if (!files || evidence.ranks.empty()) return;
   // A job's result is its files, not what it prints.
   for (std::size_t i = 0; i < plan.metrics.size(); ++i)
     if (plan.metrics[i].name == "throughput_ratio" || plan.metrics[i].name == "accuracy")
@@ -126,7 +125,7 @@ void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
   if (evidence.status != RoundStatus::completed) return;
   const aisbench::Results results =
       aisbench::read_results(run.round_dir(plan.name, evidence.round) / layout::kJobResults,
-                             {cloud->single_server, plan.nodes, plan.procs});
+                             {files->single_server, plan.nodes, plan.procs});
   for (const std::string& problem : results.problems)
     evidence.problems.push_back("results/" + problem);
   if (!results.complete()) return;

@@ -116,8 +116,8 @@ Cluster read_cluster(const Node& node) {
     cluster.retries = static_cast<int>(retries->integer(0, 100));
   if (map.has("rank_table"))
     cluster.rank_table = map.choice("rank_table", {"1.0", "1.2", "cloud", "lab"});
-  if (cluster.hosts.empty() && std::holds_alternative<SshOptions>(cluster.options))
-    node.fail("the launcher 'ssh' needs 'hosts'", "hosts: [node1, node2]");
+  if (cluster.hosts.empty() && !cluster.traits.one_machine && !cluster.traits.chooses_hosts)
+    node.fail("the launcher '" + launcher + "' needs 'hosts'", "hosts: [node1, node2]");
   return cluster;
 }
 

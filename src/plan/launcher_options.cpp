@@ -1,5 +1,6 @@
 #include "plan/launcher_options.h"
 
+#include <concepts>
 #include <type_traits>
 
 #include "core/error.h"
@@ -48,6 +49,40 @@ std::string launcher_name(const LauncherOptions& options) {
 
 LauncherTraits traits_of(const LauncherOptions& options) {
   return std::visit([](const auto& launcher) { return launcher.traits(); }, options);
+}
+
+SshAccess common_access(const LauncherOptions& options) {
+  return std::visit(
+      []<class T>([[maybe_unused]] const T& launcher) -> SshAccess {
+        if constexpr (std::derived_from<T, SshAccess>)
+          return launcher;
+        else
+          return {};
+      },
+      options);
+}
+
+std::map<std::string, std::string> node_variables(const LauncherOptions& options,
+                                                  const CasePlan& plan) {
+  return std::visit(
+      [&]([[maybe_unused]] const auto& launcher) -> std::map<std::string, std::string> {
+        if constexpr (requires { launcher.node_variables(plan); })
+          return launcher.node_variables(plan);
+        else
+          return {};
+      },
+      options);
+}
+
+std::optional<ResultFiles> result_files(const LauncherOptions& options) {
+  return std::visit(
+      []([[maybe_unused]] const auto& launcher) -> std::optional<ResultFiles> {
+        if constexpr (requires { launcher.result_files(); })
+          return launcher.result_files();
+        else
+          return std::nullopt;
+      },
+      options);
 }
 
 Json to_json(const LauncherOptions& options) {

@@ -149,9 +149,9 @@ void add_dlws_node(const NodeContext& at, Environment& env) {
   env["DLWS_GPU_TYPE"] = plan_case.hardware;
   env["DLWS_IS_NPU_JOB"] = plan.vendor == "ascend" ? "true" : "false";
   env["DLWS_HOST_NETWORK"] = "enable";
-  const auto* ssh = std::get_if<plan::SshOptions>(&plan.cluster.options);
-  if (ssh != nullptr && !ssh->user.empty()) env["DLWS_USER_NAME"] = ssh->user;
-  const int common_port = ssh != nullptr && ssh->port != 0 ? ssh->port : kSshPort;
+  const plan::SshAccess access = plan::common_access(plan.cluster.options);
+  if (!access.user.empty()) env["DLWS_USER_NAME"] = access.user;
+  const int common_port = access.port != 0 ? access.port : kSshPort;
   for (int i = 0; i < plan_case.nodes; ++i) {
     const std::string& name = placement.hosts.at(static_cast<std::size_t>(i));
     const plan::Host* host = plan.cluster.find_host(name);
@@ -215,9 +215,8 @@ Environment node_environment(const plan::Plan& plan, const plan::CasePlan& plan_
                   {"ASSAY_CASE", plan_case.name},
                   {"ASSAY_ROUND", std::to_string(placement.round)}};
   env.insert(placement.env.begin(), placement.env.end());
-  // The agents' step has one task a node, and mpirun would believe that more than its hostfile.
-  if (std::holds_alternative<plan::SlurmOptions>(plan.cluster.options))
-    env["SLURM_TASKS_PER_NODE"] = fmt::format("{}(x{})", plan_case.procs, plan_case.nodes);
+  for (const auto& [name, value] : plan::node_variables(plan.cluster.options, plan_case))
+    env[name] = value;
   const std::string visible = plan.vendor_data.value("visible_devices", "");
   if (!visible.empty()) env[visible] = device_numbers(plan_case.procs);
   const NodeContext at{plan, plan_case, placement, node, node_dir};

@@ -7,6 +7,11 @@
 
 namespace assay::launch {
 
+std::vector<std::string> Launcher::do_shell_command(const std::string& /*host*/,
+                                                    const std::string& /*command*/) const {
+  throw Error(ErrorKind::environment, "the nodes of this job are not reached by ssh");
+}
+
 std::unique_ptr<Launcher> make_launcher(const plan::Cluster& cluster,
                                         const std::filesystem::path& bindir) {
   const std::filesystem::path agent = bindir / "assay-agent";

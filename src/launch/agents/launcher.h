@@ -89,6 +89,13 @@ class Launcher {
     return do_agent_command(host, hello, args);
   }
 
+  /// Pure: what runs a POSIX shell's `command` on a host, whether an agent serves there or not.
+  /// Throws Error of kind environment where there is no way but through an agent.
+  [[nodiscard]] std::vector<std::string> shell_command(const std::string& host,
+                                                       const std::string& command) const {
+    return do_shell_command(host, command);
+  }
+
   /// The folder that {bindir} stands for on a node.
   [[nodiscard]] std::filesystem::path programs_dir(const agent::Hello& hello) const {
     return do_programs_dir(hello);
@@ -139,6 +146,8 @@ class Launcher {
   [[nodiscard]] virtual std::vector<std::string> do_agent_command(
       const std::string& host, const agent::Hello& hello,
       const std::vector<std::string>& args) const = 0;
+  [[nodiscard]] virtual std::vector<std::string> do_shell_command(const std::string& host,
+                                                                  const std::string& command) const;
   [[nodiscard]] virtual std::filesystem::path do_programs_dir(const agent::Hello& hello) const {
     return hello.bindir;
   }

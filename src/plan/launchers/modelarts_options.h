@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ struct CloudVolume {
   }
 };
 
+/// The files in which jobs of ais-bench leave their result.
+struct ResultFiles {
+  bool single_server = false;  ///< every server trained alone, and has its own
+};
+
 /// `cluster.modelarts` of a suite, checked and with its defaults.
 struct ModelArtsOptions : JobServiceOptions {
   static constexpr const char* kName = "modelarts";
@@ -52,6 +58,9 @@ struct ModelArtsOptions : JobServiceOptions {
 
   [[nodiscard]] bool v1() const { return api == "v1"; }
   [[nodiscard]] bool ais_results() const { return results == "ais-bench"; }
+  [[nodiscard]] std::optional<ResultFiles> result_files() const {
+    return ais_results() ? std::optional(ResultFiles{single_server}) : std::nullopt;
+  }
 
   [[nodiscard]] static const std::vector<std::string>& keys();
   [[nodiscard]] static ModelArtsOptions read(const config::Node& node);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,8 @@ struct SlurmOptions : SlurmRequest {
 
   [[nodiscard]] static const std::vector<std::string>& keys();
   [[nodiscard]] static SlurmOptions read(const config::Node& node);
+  /// The agents' step has one task a node, and mpirun would believe that more than its hostfile.
+  [[nodiscard]] std::map<std::string, std::string> node_variables(const CasePlan& plan) const;
   [[nodiscard]] LauncherTraits traits() const {
     return {.shares_files = shared, .chooses_hosts = true, .has_queue = true};
   }

@@ -59,6 +59,10 @@ std::vector<std::string> srun_ranks(const SlurmOptions& options, const CasePlan&
   return argv;
 }
 
+std::map<std::string, std::string> SlurmOptions::node_variables(const CasePlan& plan) const {
+  return {{"SLURM_TASKS_PER_NODE", fmt::format("{}(x{})", plan.procs, plan.nodes)}};
+}
+
 void SlurmOptions::adapt(const config::Node& node, CasePlan& plan) const {
   if (mpi.empty() || plan.launch != LaunchMode::per_rank) return;
   const bool in_pyxis = plan.container && plan.container->runtime == kPyxis;

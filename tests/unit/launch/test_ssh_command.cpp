@@ -6,6 +6,7 @@
 #include "core/files.h"
 #include "core/sha256.h"
 #include "core/subprocess.h"
+#include "error_of.h"
 #include "launch/agents/launcher.h"
 #include "launch/agents/ssh/ssh_command.h"
 #include "temporary_folder.h"
@@ -122,6 +123,15 @@ TEST(SshLauncher, WaitsLongerFromAttemptToAttemptWithinTheConnectTimeout) {
   EXPECT_EQ(launcher->retry_pause(reason, 9, milliseconds(1500)), milliseconds(2000));
   EXPECT_EQ(launcher->retry_pause(reason, 9, milliseconds(3000)), std::nullopt);
   EXPECT_EQ(launcher->retry_pause("Permission denied", 0, milliseconds(10)), std::nullopt);
+}
+
+TEST(SshLauncher, RunsAShellsCommandOnAHostWithoutAnAgent) {
+  const auto argv = make_launcher(cluster(), ASSAY_BIN_DIR)->shell_command("node2", "rm -rf x");
+  EXPECT_THAT(argv, IsSupersetOf({"-J", "gate", "10.0.0.2"}));
+  EXPECT_EQ(argv.back(), "rm -rf x");
+  const auto local = make_launcher(plan::Cluster{}, ASSAY_BIN_DIR);
+  EXPECT_THAT(testing::error_of([&] { return local->shell_command("node1", "true"); }),
+              HasSubstr("not reached by ssh"));
 }
 
 // The script is run for real, with a "bundle" that is a shell script in a tar.

@@ -118,6 +118,11 @@ std::vector<std::string> SshLauncher::do_agent_command(const std::string& host,
   return ssh_argv(to, control_path_, "exec " + folder + "/assay-agent " + shell_join(args));
 }
 
+std::vector<std::string> SshLauncher::do_shell_command(const std::string& host,
+                                                       const std::string& command) const {
+  return ssh_argv(target(host), "", command);
+}
+
 int SshLauncher::longest_connect_s() const {
   int longest = 0;
   for (const SshTarget& to : targets_) longest = std::max(longest, to.connect_timeout_s);

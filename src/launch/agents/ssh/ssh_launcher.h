@@ -27,6 +27,8 @@ class SshLauncher : public Launcher {
   [[nodiscard]] std::vector<std::string> do_agent_command(
       const std::string& host, const agent::Hello& hello,
       const std::vector<std::string>& args) const override;
+  [[nodiscard]] std::vector<std::string> do_shell_command(
+      const std::string& host, const std::string& command) const override;
   [[nodiscard]] std::filesystem::path do_programs_dir(const agent::Hello& hello) const override;
   [[nodiscard]] std::optional<MissingPrograms> do_missing_programs(
       const std::string& host, int node, const agent::Hello& hello) const override;
