@@ -1,30 +1,75 @@
 #include "workload/runtime.h"
 
-#include <cerrno>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <system_error>
+#include <thread>
 
+#include <errno.h>
 #include <signal.h>
-#include <time.h>
 
 namespace assay::workload {
 namespace {
 
-volatile sig_atomic_t g_stop_signal = 0;
+std::atomic<int> g_stop_signal = 0;
+static_assert(std::atomic<int>::is_always_lock_free);  // set by a handler, too
 
 void on_stop(int signal) {
   g_stop_signal = signal;
 }
 
+/// Wakes those who sleep. Never destroyed: the thread that waits for signals outlives main().
+struct Sleepers {
+  std::mutex mutex;
+  std::condition_variable woken;
+};
+
+Sleepers& sleepers() {
+  static Sleepers* const all = new Sleepers;
+  return *all;
+}
+
+[[noreturn]] void wait_for_stop(sigset_t signals) {
+  while (true) {
+    int signal = 0;
+    if (::sigwait(&signals, &signal) != 0) continue;
+    Sleepers& all = sleepers();
+    {
+      const std::lock_guard lock(all.mutex);
+      g_stop_signal = signal;
+    }
+    all.woken.notify_all();
+  }
+}
+
 }  // namespace
 
 void handle_stop_signals() {
+  // For threads that were there before, and where no thread can be had for the others.
   struct sigaction action {};
   action.sa_handler = on_stop;
-  action.sa_flags = SA_RESTART;  // a sleep ends nevertheless
+  action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   ::sigaction(SIGTERM, &action, nullptr);
   ::sigaction(SIGINT, &action, nullptr);
+
+  // oneDNN's products keep their stack pointer elsewhere while they compute: a handler's frame
+  // would be written into the heap. So no thread that computes takes a signal.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigset_t before;
+  ::pthread_sigmask(SIG_BLOCK, &signals, &before);
+  try {
+    std::thread(wait_for_stop, signals).detach();
+  } catch (const std::system_error&) {
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
 }
 
 int stop_signal() noexcept {
@@ -32,10 +77,10 @@ int stop_signal() noexcept {
 }
 
 void sleep_until(std::int64_t mono_ns) noexcept {
-  const timespec deadline{mono_ns / 1'000'000'000, mono_ns % 1'000'000'000};
-  while (stop_signal() == 0 &&
-         ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nullptr) == EINTR) {
-  }
+  const std::chrono::steady_clock::time_point deadline{std::chrono::nanoseconds(mono_ns)};
+  Sleepers& all = sleepers();
+  std::unique_lock lock(all.mutex);
+  all.woken.wait_until(lock, deadline, [] { return stop_signal() != 0; });
 }
 
 int exit_code(const perflog::Writer& writer) noexcept {

@@ -7,7 +7,9 @@
 
 namespace assay::workload {
 
-/// Makes SIGTERM and SIGINT request an end instead of killing.
+/// Makes SIGTERM and SIGINT request an end instead of killing. A thread of its own takes them; the
+/// caller and the threads that it starts later have them blocked. Call it before others are
+/// started.
 void handle_stop_signals();
 
 /// The signal that asked for an end, or 0.
