@@ -56,6 +56,7 @@ export async function render({main, place, life}) {
   async function draw() {
     if (tab === 'brief') await brief();
     else if (tab === 'endpoints') replace(body, endpointsView(base, job, life, may('share_job') && share));
+    else if (job.logs_removed && tab !== 'report') replace(body, logsRemoved());
     else if (tab === 'metrics') replace(body, metricsView(base + '/metrics', {attempt}, life));
     else if (tab === 'console') replace(body, consoleView(base + '/log', {attempt}, life));
     else await report();
@@ -78,7 +79,7 @@ export async function render({main, place, life}) {
         suite && h('details', {}, h('summary', {}, t('brief.suite')), copyable(suite))),
       h('div', {}, h('h2', {}, t('brief.life')),
         pairs([[t('jobs.col.submitted'), h('time', {title: job.submitted}, moment(job.submitted))], [t('brief.started'), job.started && h('time', {title: job.started}, moment(job.started))],
-          [t('brief.ended'), job.ended && h('time', {title: job.ended}, moment(job.ended))], [t('brief.logs_until'), job.logs_until && moment(job.logs_until)], [t('brief.kept_until'), job.kept_until && moment(job.kept_until)], [t('brief.ran'), l.ran_s ? duration(l.ran_s) : job.started ? duration(((job.ended ? new Date(job.ended) : new Date()) - new Date(job.started)) / 1000) : null],
+          [t('brief.ended'), job.ended && h('time', {title: job.ended}, moment(job.ended))], job.logs_removed ? [t('brief.logs_removed'), moment(job.logs_removed)] : [t('brief.logs_until'), job.logs_until && moment(job.logs_until)], [t('brief.kept_until'), job.kept_until && moment(job.kept_until)], [t('brief.ran'), l.ran_s ? duration(l.ran_s) : job.started ? duration(((job.ended ? new Date(job.ended) : new Date()) - new Date(job.started)) / 1000) : null],
           [t('brief.where'), nodes && words(nodes, 400)], [t('brief.exit'), l.exit_code ?? null], [t('brief.cause'), l.cause && l.cause !== 'none' ? term('cause', l.cause) : null], [t('brief.restarts'), l.restarts || null],
           [t('brief.shared'), h('span', {}, (job.shared_with || []).map(u => [words(u, 40), ' ']), may('share_job') && button(t('brief.share'), share, 'second small'))]]),
         job.attempts && job.attempts.length > 1 ? table([t('brief.attempt'), t('brief.started'), t('brief.ended'), ''], job.attempts.map(a => [a.attempt, moment(a.started), moment(a.ended),
@@ -87,6 +88,7 @@ export async function render({main, place, life}) {
         h('ol', {class: 'timeline'}, timeline.events.map(e => h('li', {class: e.to}, h('time', {title: e.at}, moment(e.at)), h('b', {}, term('event', e.event)), e.from !== e.to && h('span', {class: 'sub inline'}, term('state', e.to)),
           e.who && h('span', {class: 'sub inline'}, words(e.who, 40)), e.words && ![e.event, e.to].includes(e.words) && h('p', {class: 'sub'}, words(e.words, 400))))))));
   }
+  const logsRemoved = () => h('p', {class: 'said'}, t('job.logs_removed', {time: moment(job.logs_removed)}));
   async function share() {
     const answer = await prompt(t('brief.share'), [{name: 'users', label: t('brief.share.who'), value: (job.shared_with || []).join(', ')}]);
     if (!answer) return;
@@ -97,7 +99,7 @@ export async function render({main, place, life}) {
     const run = (job.attempts || []).some(a => a.run);
     if (!run) { replace(body, h('p', {class: 'empty'}, t('report.none'))); return; }
     if (kEnded.has(job.state)) {
-      replace(body, h('div', {class: 'toolbar'}, h('a', {class: 'button second', href: address(`${base}/report`), target: '_blank', rel: 'noopener'}, t('report.open')), h('a', {class: 'button second', href: address(`${base}/result`), download: `job${id}-result.json`}, t('report.result'))),
+      replace(body, job.logs_removed && logsRemoved(), h('div', {class: 'toolbar'}, h('a', {class: 'button second', href: address(`${base}/report`), target: '_blank', rel: 'noopener'}, t('report.open')), h('a', {class: 'button second', href: address(`${base}/result`), download: `job${id}-result.json`}, t('report.result'))),
         h('iframe', {class: 'report', sandbox: 'allow-scripts allow-popups', title: t('job.report'), src: `${address(`${base}/report`)}#lang=${language}`}));
       return;
     }

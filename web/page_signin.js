@@ -16,7 +16,7 @@ async function showProvider(where) {
 // Whether who is signed in here stays: a link is somebody's, and who opens it may be another.
 async function staysWho(before, how) {
   const {user} = await post('/session/preview', how);
-  return user !== before.user && !await confirm(t('signin.switch', {now: before.user, next: user}), t('signin.switch.do', {next: user}));
+  return user !== before.user && !await confirm(t('signin.switch', {now: before.user, next: user}), t('signin.switch.do', {next: user}), t('signin.switch.stay', {now: before.user}));
 }
 
 async function whoIsSignedIn() {

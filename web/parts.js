@@ -42,11 +42,11 @@ export function toast(text, tone = 'note') {
   setTimeout(() => box.remove(), 6000);
 }
 
-export function confirm(text, label) {
+export function confirm(text, label, otherwise = t('cancel')) {
   return new Promise(resolve => {
     const dialog = h('dialog', {onclose: () => { resolve(dialog.returnValue === 'yes'); dialog.remove(); }},
         h('p', {}, text),
-        h('form', {method: 'dialog', class: 'actions'}, h('button', {value: 'yes', class: 'danger'}, label), h('button', {value: '', class: 'second'}, t('cancel'))));
+        h('form', {method: 'dialog', class: 'actions'}, h('button', {value: 'yes', class: 'danger'}, label), h('button', {value: '', class: 'second'}, otherwise)));
     document.body.append(dialog);
     dialog.showModal();
   });

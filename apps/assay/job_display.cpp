@@ -115,6 +115,8 @@ std::string job_brief(const client::JobDetails& job,
   if (!row.started.empty()) line("Started", shown_time(row.started));
   if (!row.ended.empty()) line("Ended", shown_time(row.ended));
   if (job.ran_s > 0) line("Ran for", format_duration(from_seconds(job.ran_s)));
+  if (!job.logs_removed.empty())
+    line("Logs", "removed " + shown_time(job.logs_removed) + "; result and report stay");
   if (job.attempt > 1)
     line("Attempt", fmt::format("{}, {}", job.attempt, counted(job.retries, "retry", "retries")));
   line("Command", printable(asked.command));

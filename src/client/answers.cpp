@@ -80,6 +80,7 @@ JobDetails read_details(const Json& json) {
   details.exit_code = integer_at(life, "exit_code");
   details.placement = placement_at(life, "placement");
   details.ran_s = number_at(life, "ran_s", 0.0);
+  details.logs_removed = text_at(json, "logs_removed");
   return details;
 }
 

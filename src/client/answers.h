@@ -68,6 +68,7 @@ struct JobDetails {
   std::optional<std::int64_t> exit_code{};
   jobs::Placement placement{};
   double ran_s = 0;
+  std::string logs_removed{};  ///< when; empty: they are there
 };
 
 struct TimelineRow {

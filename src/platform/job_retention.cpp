@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/time.h"
 #include "engine/execution_folder.h"
@@ -65,23 +66,32 @@ KeptUntil kept_until(const RetentionPolicy& policy, jobs::WallTime ended_ns) {
   return out;
 }
 
-bool logs_are_removed(const fs::path& folder) {
-  std::error_code ec;
-  return fs::exists(folder / kRemovedFile, ec);
+LogsRemoval logs_removal(const fs::path& folder) {
+  const Json json = parse_json_or_null(read_regular_file_or_empty(folder / kRemovedFile));
+  if (!json.is_object() || !json.contains("removed") || !json["removed"].is_string()) return {};
+  const auto finished = json.find("finished");
+  return {json["removed"].get<std::string>(),
+          finished == json.end() || !finished->is_boolean() || finished->get<bool>()};
 }
 
 void remove_logs(const fs::path& folder, jobs::WallTime now_ns) {
-  for (const fs::path& one : folders_in(folder)) {
+  const std::vector<fs::path> attempts = folders_in(folder);
+  std::error_code ec;
+  if (fs::status(folder, ec).type() == fs::file_type::not_found) return;
+  const auto note = [&](bool finished) {
+    write_file_atomic(
+        folder / kRemovedFile,
+        dump_pretty(Json{{"removed", iso_utc(now_ns, true)}, {"finished", finished}}) + "\n");
+  };
+  // Before the first file goes: where this ends in the middle, nobody takes the rest for a log.
+  note(false);
+  for (const fs::path& one : attempts) {
     const engine::ExecutionFolder attempt(one);
     for (const fs::path& run : folders_in(attempt.runs())) empty_run(run);
     remove_folder(attempt.work());
     remove_folder(attempt.tensorboard());
   }
-  std::error_code ec;
-  const fs::file_type type = fs::status(folder, ec).type();
-  if (type == fs::file_type::not_found) return;
-  write_file_atomic(folder / kRemovedFile,
-                    dump_pretty(Json{{"removed", iso_utc(now_ns, true)}}) + "\n");
+  note(true);
 }
 
 }  // namespace assay::platform

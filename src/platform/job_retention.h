@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "jobs/job_request.h"
 
@@ -29,15 +30,22 @@ struct KeptUntil {
 
 /// What was removed, or would be.
 struct Removal {
-  std::size_t logs = 0;  ///< jobs whose logs go
-  std::size_t jobs = 0;  ///< jobs that go
+  std::size_t logs = 0;     ///< jobs whose logs go
+  std::size_t jobs = 0;     ///< jobs that go
+  std::size_t failed = 0;   ///< jobs of which something could not be removed
+  std::string first_why{};  ///< of the first of them
 };
 
-/// Whether the logs of a job's attempts, which lie in `folder`, were removed.
-[[nodiscard]] bool logs_are_removed(const std::filesystem::path& folder);
+/// What has become of the logs of a job.
+struct LogsRemoval {
+  std::string at{};       ///< "2026-11-15T10:15:00.000Z"; empty: they are there
+  bool finished = false;  ///< else some files may be left: it was begun, and goes on
+};
+/// Of a job whose attempts lie in `folder`.
+[[nodiscard]] LogsRemoval logs_removal(const std::filesystem::path& folder);
 
-/// Removes of every attempt in `folder` what logs_days says. Can be done again after it failed in
-/// the middle. Throws Error of kind environment.
+/// Removes of every attempt in `folder` what logs_days says, and says so there before the first
+/// file goes. Can be done again after it failed in the middle. Throws Error of kind environment.
 void remove_logs(const std::filesystem::path& folder, jobs::WallTime now_ns);
 
 }  // namespace assay::platform

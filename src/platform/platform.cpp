@@ -261,7 +261,12 @@ KeptUntil Platform::kept_until(jobs::WallTime ended_ns) {
   return platform::kept_until(state_->cluster.settings.retention, ended_ns);
 }
 
-Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count) {
+std::string Platform::logs_removed_at(jobs::JobId id) {
+  return logs_removal(state_->folder_of(id)).at;
+}
+
+Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count,
+                             const std::function<bool()>& stop) {
   if (!only_count) state_->sweep_removed();
   Removal out;
   jobs::JobFilter filter;
@@ -273,6 +278,7 @@ Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count) {
   while (true) {
     const std::vector<jobs::JobRow> rows = list(filter).rows;
     for (const jobs::JobRow& row : rows) {
+      if (stop && stop()) return out;
       const KeptUntil until = kept_until(row.ended_ns);
       const bool all = until.job_ns && *until.job_ns <= now_ns;
       const bool logs = until.logs_ns && *until.logs_ns <= now_ns;
@@ -283,14 +289,15 @@ Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count) {
         if (all) {
           if (!only_count) remove(row.id);
           ++out.jobs;
-        } else if (!logs_are_removed(folder)) {
+        } else if (!logs_removal(folder).finished) {
           if (!only_count) remove_logs(folder, now_ns);
           ++out.logs;
         }
         // What was removed is in the list no longer.
         if (!all || only_count) ++filter.offset;
-      } catch (const std::exception&) {
+      } catch (const std::exception& error) {
         ++filter.offset;
+        if (++out.failed == 1) out.first_why = fmt::format("job {}: {}", row.id, error.what());
       }
     }
     if (rows.size() < static_cast<std::size_t>(filter.limit)) return out;

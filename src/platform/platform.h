@@ -152,10 +152,13 @@ class Platform {
 
   /// Until when what a job that ended then leaves behind is kept.
   [[nodiscard]] KeptUntil kept_until(jobs::WallTime ended_ns);
+  /// When a job's logs were removed, in ISO 8601; empty: they were not.
+  [[nodiscard]] std::string logs_removed_at(jobs::JobId id);
   /// Removes what the settings say that is kept no longer, and what earlier removals have left;
   /// with `only_count` says what would be removed. What cannot be removed is tried again the next
-  /// time.
-  Removal remove_old(jobs::WallTime now_ns, bool only_count);
+  /// time, and so is what comes after `stop` was true.
+  Removal remove_old(jobs::WallTime now_ns, bool only_count,
+                     const std::function<bool()>& stop = {});
 
   [[nodiscard]] std::optional<JobView> find(jobs::JobId id);
   [[nodiscard]] jobs::JobPage list(const jobs::JobFilter& filter);

@@ -133,6 +133,8 @@ Json job_json(Call& call, const platform::JobView& view) {
   const bool ended = jobs::is_final(job.life.state);
   out["logs_until"] = time_json(ended ? until.logs_ns.value_or(0) : 0);
   out["kept_until"] = time_json(ended ? until.job_ns.value_or(0) : 0);
+  const std::string removed = ended ? call.context.platform.logs_removed_at(job.id) : "";
+  out["logs_removed"] = removed.empty() ? Json() : Json(removed);
   out["shared_with"] = call.context.accounts.shared_with(job.id);
   return out;
 }

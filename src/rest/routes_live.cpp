@@ -32,6 +32,12 @@ std::shared_ptr<live::LiveRun> run_of_call(Call& call) {
   const int attempt = static_cast<int>(call.asked_number("attempt", 0, 0, 1'000'000));
   const std::filesystem::path run = call.context.platform.run_of(call.job_id(), attempt);
   if (run.empty()) throw no_run(call, attempt);
+  if (jobs::is_final(call.job->job.life.state))
+    if (const std::string at = call.context.platform.logs_removed_at(call.job_id()); !at.empty())
+      throw serve::Refusal(
+          410, "logs_removed",
+          fmt::format("the logs of job {} were removed at {}", call.job_id(), at),
+          "the server keeps them for so many days; its result and its report are still there");
   return call.context.runs.open(run);
 }
 

@@ -159,7 +159,7 @@ const std::map<std::string, Json, std::less<>>& schemas() {
            std::string(kRow) +
                "pending:#Pending~ array_index:int~ submission:#Submission life:#Life "
                "attempts:[#Attempt] may:[text] shared_with:[text] code:text logs_until:time~ "
-               "kept_until:time~");
+               "kept_until:time~ logs_removed:time~");
     object("Schedule",
            "name:text owner:text team:text cron:text paused:bool submission:#Submission code:text "
            "next:time~ last:time~ last_job:int~ last_error:text");

@@ -11,7 +11,7 @@
 namespace assay::serve {
 
 std::string_view reason_of(int status) {
-  static constexpr std::array<std::pair<int, std::string_view>, 28> kReasons{
+  static constexpr std::array<std::pair<int, std::string_view>, 29> kReasons{
       {{200, "OK"},
        {201, "Created"},
        {202, "Accepted"},
@@ -24,6 +24,7 @@ std::string_view reason_of(int status) {
        {404, "Not Found"},
        {405, "Method Not Allowed"},
        {409, "Conflict"},
+       {410, "Gone"},
        {413, "Content Too Large"},
        {414, "URI Too Long"},
        {415, "Unsupported Media Type"},

@@ -81,6 +81,45 @@ TEST_F(RetentionTest, WhatCouldNotBeLookedAtIsTriedAgain) {
   EXPECT_FALSE(fs::exists(folder(id) / "run/run1/case"));
 }
 
+TEST_F(RetentionTest, WhatWasBegunIsRemovedForEverybodyAndGoesOn) {
+  keep(30, 0);
+  const jobs::JobId id = finished_job();
+  EXPECT_EQ(platform_->logs_removed_at(id), "");
+  // The second attempt cannot be looked at, as when the disk fails after the first one.
+  const fs::path second = folder(id).parent_path() / "attempt-2";
+  fs::create_directories(second);
+  write_file_atomic(second / "run", "not a folder", false);
+  const Removal removal = platform_->remove_old(wall_now_ns() + 31 * kDayNs, false);
+  EXPECT_EQ(removal.logs, 0U);
+  EXPECT_EQ(removal.failed, 1U);
+  EXPECT_THAT(removal.first_why, ::testing::HasSubstr("attempt-2"));
+  EXPECT_THAT(platform_->logs_removed_at(id), ::testing::HasSubstr("T"));
+  fs::remove(second / "run");
+  restart();
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, false).logs, 1U);
+  EXPECT_FALSE(fs::exists(folder(id) / "work"));
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, false).logs, 0U);
+}
+
+TEST_F(RetentionTest, OfAnEarlierVersionWhatWasRemovedIsRemoved) {
+  keep(30, 0);
+  const jobs::JobId id = finished_job();
+  write_file_atomic(folder(id).parent_path() / "logs-removed.json",
+                    R"({"removed": "2026-11-15T10:15:00.000Z"})", false);
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, false).logs, 0U);
+  EXPECT_EQ(platform_->logs_removed_at(id), "2026-11-15T10:15:00.000Z");
+}
+
+TEST_F(RetentionTest, StopsBetweenTwoJobs) {
+  keep(30, 0);
+  (void)finished_job();
+  (void)finished_job();
+  int asked = 0;
+  const auto stop = [&] { return ++asked > 1; };
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, false, stop).logs, 1U);
+  EXPECT_EQ(platform_->remove_old(wall_now_ns() + 31 * kDayNs, false).logs, 1U);
+}
+
 TEST_F(RetentionTest, SaysWhatWouldGoBeforeItDoes) {
   keep(30, 60);
   const jobs::JobId first = finished_job();
