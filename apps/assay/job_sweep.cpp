@@ -1,59 +1,34 @@
 #include "job_sweep.h"
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/host.h"
-#include "core/json_access.h"
 #include "core/subprocess.h"
 #include "launch/agents/launcher.h"
 #include "rendezvous/ranks.h"
-#include "store/journal_event.h"
+#include "store/open_rounds.h"
 #include "store/run_dir.h"
 
 namespace assay::app {
 
 namespace {
 
+using store::OpenRound;
+
 constexpr Nanoseconds kNodeLimit = std::chrono::seconds(30);
-
-/// A round that has no end in the journal.
-struct OpenRound {
-  std::string case_name;
-  int round = 0;
-  std::string id;                    ///< ASSAY_ROUND_ID
-  std::vector<std::string> hosts{};  ///< empty: a hook on the machine of the controller
-};
-
-std::vector<OpenRound> open_rounds(const std::vector<Json>& journal) {
-  std::map<std::pair<std::string, std::int64_t>, OpenRound> open;
-  for (const Json& event : journal) {
-    const auto kind = store::event_of(event);
-    const std::pair key(text_at(event, "case"), integer_at(event, "round", 0));
-    if (kind == store::JournalEvent::round_end) open.erase(key);
-    if (kind != store::JournalEvent::round_start) continue;
-    OpenRound round{key.first, static_cast<int>(key.second), text_at(event, "id")};
-    if (round.id.empty()) round.id = text_at(event, "processes");
-    for (const Json& node : list_at(event, "nodes")) round.hosts.push_back(text_at(node, "host"));
-    if (!round.id.empty()) open[key] = std::move(round);
-  }
-  std::vector<OpenRound> out;
-  for (auto& [key, round] : open) out.push_back(std::move(round));
-  return out;
-}
 
 /// What removes the round's containers of a node, as its agent is told it.
 std::vector<std::string> container_cleanups(const store::RunDir& run, const OpenRound& round,
                                             int node) {
   std::vector<std::string> out;
-  const plan::CasePlan* plan_case = run.plan().find_case(round.case_name);
+  const plan::CasePlan* plan_case = run.plan().find_case(round.name.case_name);
   if (plan_case == nullptr || !plan_case->container ||
       static_cast<int>(round.hosts.size()) < plan_case->nodes || node >= plan_case->nodes)
     return out;
   const rendezvous::Placement placement =
-      rendezvous::place(run.plan(), *plan_case, round.hosts, round.round);
+      rendezvous::place(run.plan(), *plan_case, round.hosts, round.name.round);
   for (const rendezvous::RankCommand& rank :
        rendezvous::resolve_node(run.plan(), *plan_case, placement, node, run.path()).ranks)
     if (!rank.cleanup.empty()) out.push_back(dump_line(Json(rank.cleanup)));
@@ -64,7 +39,7 @@ std::vector<std::string> container_cleanups(const store::RunDir& run, const Open
 
 void sweep_open_rounds(const std::filesystem::path& path) {
   const store::RunDir run = store::RunDir::open(path);
-  const std::vector<OpenRound> open = open_rounds(store::Journal::read(run.journal_file()));
+  const std::vector<OpenRound> open = store::open_rounds(store::Journal::read(run.journal_file()));
   if (open.empty()) return;
   CommandOptions options;
   options.timeout = kNodeLimit;

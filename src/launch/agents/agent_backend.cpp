@@ -12,7 +12,6 @@
 
 #include "core/address.h"
 #include "core/error.h"
-#include "core/json_access.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "launch/agents/clock_offset.h"
@@ -21,7 +20,7 @@
 #include "launch/round_folder.h"
 #include "launch/run_on_thread.h"
 #include "rendezvous/container.h"
-#include "store/journal_event.h"
+#include "store/journal_records.h"
 
 namespace assay::launch {
 
@@ -72,9 +71,11 @@ std::string cause_of(const std::exception_ptr& failure) {
 AgentBackend::AgentBackend(const BackendContext& context, std::unique_ptr<Launcher> launcher)
     : context_(context), plan_(context.run.plan()), launcher_(std::move(launcher)) {
   for (const Json& event : store::Journal::read(context_.run.journal_file()))
-    if (store::event_of(event) == store::JournalEvent::round_start && !text_at(event, "id").empty())
-      note_attempt(text_at(event, "case"), static_cast<int>(integer_at(event, "round", 0)),
-                   text_at(event, "id"));
+    if (store::event_of(event) == store::JournalEvent::round_start) {
+      const auto [name, round] = store::round_of(event);
+      const auto start = fields_from_any<store::RoundStart>(event);
+      if (!start.id.empty()) note_attempt(name, round, start.id);
+    }
 }
 
 void AgentBackend::note_attempt(const std::string& name, int round, const std::string& id) {

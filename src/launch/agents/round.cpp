@@ -17,6 +17,7 @@
 #include "launch/round_listing.h"
 #include "launch/run_on_thread.h"
 #include "rendezvous/container.h"
+#include "store/journal_records.h"
 
 namespace assay::launch {
 
@@ -117,11 +118,8 @@ std::string Round::master_address() const {
 }
 
 void Round::journal(store::JournalEvent event, int node, const Json& fields) {
-  Json all{{"case", task_.plan_case.name}, {"round", task_.number}};
-  if (node >= 0) {
-    all["node"] = node;
-    all["host"] = host(node);
-  }
+  Json all = fields_to_json(store::RoundName{task_.plan_case.name, task_.number});
+  if (node >= 0) all.update(fields_to_json(store::NodeName{node, host(node)}));
   all.update(fields);
   context_.journal.append(event, all);
 }
@@ -184,10 +182,9 @@ asio::awaitable<void> Round::identify() {
 }
 
 void Round::journal_start() {
-  Json list = Json::array();
-  for (int node = 0; node < nodes(); ++node) list.push_back({{"node", node}, {"host", host(node)}});
-  journal(store::JournalEvent::round_start, -1,
-          {{"id", id_}, {"nodes", list}, {"master_port", placement_.master_port}});
+  store::RoundStart start{.id = id_, .master_port = placement_.master_port};
+  for (int node = 0; node < nodes(); ++node) start.nodes.push_back({node, host(node)});
+  journal(store::JournalEvent::round_start, -1, fields_to_json(start));
   for (const auto& [node, drop] : cache_drops_) journal(store::JournalEvent::caches, node, drop);
   for (const auto& [node, what] : executed_) journal(store::JournalEvent::executed, node, what);
 }

@@ -1,6 +1,7 @@
 #include "launch/cloud/cloud_job.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <fstream>
 
@@ -16,6 +17,7 @@
 #include "core/units.h"
 #include "http/retry.h"
 #include "launch/round_folder.h"
+#include "store/journal_records.h"
 
 namespace assay::launch {
 
@@ -41,9 +43,15 @@ CloudJob::CloudJob(Context context, const plan::CasePlan& plan_case, int round)
              context_.waiting) {}
 
 void CloudJob::journal(store::JournalEvent event, Json fields) {
-  Json all{{"case", case_.name}, {"round", round_}};
+  Json all = fields_to_json(store::RoundName{case_.name, round_});
   all.update(fields);
   context_.journal.append(event, all);
+}
+
+void CloudJob::journal_of_node(store::JournalEvent event, int node, const Json& fields) {
+  Json all = fields_to_json(store::NodeName{node, worker_name(node)});
+  all.update(fields);
+  journal(event, std::move(all));
 }
 
 fs::path CloudJob::log_file(int node) const {
@@ -52,15 +60,14 @@ fs::path CloudJob::log_file(int node) const {
 }
 
 RoundOutcome CloudJob::run() {
-  Json start{{"job", ""}, {"nodes", Json::array()}};
-  for (int node = 0; node < case_.nodes; ++node)
-    start["nodes"].push_back({{"node", node}, {"host", worker_name(node)}});
+  store::RoundStart start;
+  for (int node = 0; node < case_.nodes; ++node) start.nodes.push_back({node, worker_name(node)});
   RoundOutcome outcome;
   try {
     prepare();
     if (!state_.id.empty() && is_gone()) make_anew();
-    start["job"] = state_.name;
-    journal(store::JournalEvent::round_start, start);
+    start.job = state_.name;
+    journal(store::JournalEvent::round_start, fields_to_json(start));
     if (state_.id.empty()) create();
     journal_executed();
     outcome = follow();
@@ -293,12 +300,10 @@ std::optional<RoundOutcome> CloudJob::look(const ServiceJob& job) {
   if (job.started_ms > 0 && !state_.running) {
     state_.running = true;
     for (int node = 0; node < case_.nodes; ++node)
-      journal(store::JournalEvent::rank_start, {{"node", node},
-                                                {"host", worker_name(node)},
-                                                {"rank", node * case_.procs},
-                                                {"local_rank", 0},
-                                                {"late_s", late_s()},
-                                                {"service_ms", job.started_ms}});
+      journal_of_node(
+          store::JournalEvent::rank_start, node,
+          fields_to_json(store::RankStart{
+              .rank = node * case_.procs, .late_s = late_s(), .service_ms = job.started_ms}));
     save();
   }
   if (cloud::has_ended(job.phase)) return conclude(job);
@@ -376,18 +381,14 @@ void CloudJob::journal_ends(const ServiceJob& job, EndedBy how) {
   for (int node = 0; node < case_.nodes; ++node) {
     const auto told = job.exit_codes.find(node);
     const std::int64_t code = told == job.exit_codes.end() ? 0 : told->second;
-    Json end{{"node", node},
-             {"host", worker_name(node)},
-             {"rank", node * case_.procs},
-             {"ended_by", to_text(how)},
-             {"late_s", late_s()}};
+    store::RankExit end{.rank = node * case_.procs, .ended_by = how, .late_s = late_s()};
     if (cloud::has_ended(job.phase) && job.started_ms > 0 && job.duration_ms > 0)
-      end["service_ms"] = job.started_ms + job.duration_ms;
+      end.service_ms = job.started_ms + job.duration_ms;
     if (how == EndedBy::itself && (code != 0 || job.phase == cloud::JobPhase::completed))
-      end["code"] = code;
+      end.code = static_cast<int>(std::clamp<std::int64_t>(code, INT_MIN, INT_MAX));
     else if (how == EndedBy::itself)
-      end["ended_by"] = to_text(EndedBy::stop);
-    journal(store::JournalEvent::rank_exit, end);
+      end.ended_by = EndedBy::stop;
+    journal_of_node(store::JournalEvent::rank_exit, node, fields_to_json(end));
   }
 }
 

@@ -104,6 +104,7 @@ class CloudJob {
   /// Asks the job to end and waits for it, bounded; what goes wrong is a warning that names it.
   void stop_job(const std::string& why);
   void journal(store::JournalEvent event, Json fields);
+  void journal_of_node(store::JournalEvent event, int node, const Json& fields);
   /// Seconds since the job was last asked about: what is seen now may be so old.
   [[nodiscard]] double late_s() const;
   void journal_ends(const ServiceJob& job, EndedBy how);
