@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/host.h"
 #include "core/text.h"
+#include "launch/agents/ssh/ssh_names.h"
 #include "paths.h"
 #include "plan/suite.h"
 
@@ -20,6 +21,7 @@ SuiteHosts suite_hosts(const std::string& name, const std::string& case_name,
   out.file = suite.file;
   out.name = suite.name;
   out.cluster = suite.cluster;
+  launch::resolve_ssh_names(out.cluster);
   out.telemetry = suite.telemetry;
   out.hosts = instead;
   if (out.hosts.empty())

@@ -8,6 +8,7 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "find_devices.h"
+#include "launch/agents/ssh/ssh_names.h"
 #include "paths.h"
 #include "plan/make_plan.h"
 
@@ -59,6 +60,7 @@ plan::Plan make_plan(const PlanRequest& request) {
   const std::string suite = request.suite.empty() ? choose(catalog, options) : request.suite;
   plan::Plan plan =
       plan::make_plan(plan::load_suite(find_suite(suite, catalog.conf_dirs)), catalog, options);
+  launch::resolve_ssh_names(plan.cluster);
   for (const plan::LeftOut& left : plan.left_out)
     tell("left out: " + left.name + ": " + left.reason);
   std::fflush(stderr);

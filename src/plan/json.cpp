@@ -123,6 +123,7 @@ Json to_json(const Host& host) {
   if (!host.super_device_ids.empty()) json["super_device_ids"] = host.super_device_ids;
   if (!host.ib_addr.empty()) json["ib_addr"] = host.ib_addr;
   if (host.ssh != SshAccess{}) json["ssh"] = fields_to_json(host.ssh);
+  if (!host.reached.empty()) json["reached"] = host.reached;
   return json;
 }
 
@@ -285,6 +286,7 @@ Cluster read_cluster(const JsonReader& fields) {
     next.ib_addr = host.text_or_empty("ib_addr");
     if (host.has("ssh"))
       next.ssh = fields_from_json<SshAccess>(host.object("ssh"), host.where() + ": ssh");
+    next.reached = host.text_or_empty("reached");
     cluster.hosts.push_back(std::move(next));
   }
   cluster.use_launcher(launcher_options_from_json(fields.text("launcher"), fields.object("options"),
@@ -390,6 +392,7 @@ bool CasePlan::meets_by(std::string_view flavor) const noexcept {
 
 std::string Cluster::address_of(const std::string& host) const {
   const Host* known = find_host(host);
+  if (known != nullptr && !known->reached.empty()) return known->reached;
   const std::string& name =
       known == nullptr || known->ssh.address.empty() ? host : known->ssh.address;
   return name.substr(name.find('@') + 1);

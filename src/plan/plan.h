@@ -257,6 +257,8 @@ struct Host {
   std::vector<std::string> super_device_ids{};  ///< of device 0, 1, … in its super-pod
   std::string ib_addr{};                        ///< on InfiniBand; empty: the name
   SshAccess ssh{};                              ///< what differs for this host
+  /// Where its name leads, when that is an alias of ssh_config; empty: it is none.
+  std::string reached{};
 };
 
 struct Cluster {
@@ -277,8 +279,8 @@ struct Cluster {
   [[nodiscard]] std::string launcher() const { return launcher_name(options); }
   /// The host of that name, or nullptr.
   [[nodiscard]] const Host* find_host(std::string_view host) const noexcept;
-  /// Under which other machines reach a host: its `address` where it has one, else its name without
-  /// the user before it.
+  /// Under which other machines reach a host: where an alias of ssh_config leads, else its
+  /// `address` where it has one, else its name without the user before it.
   [[nodiscard]] std::string address_of(const std::string& host) const;
 };
 

@@ -62,7 +62,12 @@ std::vector<HostSlots> host_slots(const plan::Cluster& cluster,
   for (const std::string& name : hosts) {
     const plan::Host* host = cluster.find_host(name);
     const bool ib = form == HostfileForm::ib && host != nullptr && !host->ib_addr.empty();
-    out.push_back({ib ? host->ib_addr : cluster.address_of(name), slots});
+    std::string address = ib ? host->ib_addr : cluster.address_of(name);
+    // Within a round ssh knows the name, too.
+    if (form != HostfileForm::openmpi && host != nullptr && address == host->reached &&
+        address.find(':') != std::string::npos)
+      address = name;
+    out.push_back({std::move(address), slots});
   }
   return out;
 }

@@ -9,6 +9,7 @@
 #include "error_of.h"
 #include "launch/agents/launcher.h"
 #include "launch/agents/ssh/ssh_command.h"
+#include "launch/agents/ssh/ssh_names.h"
 #include "temporary_folder.h"
 
 namespace assay::launch {
@@ -49,6 +50,17 @@ TEST(SshCommand, AsksNothingAndChecksHostKeys) {
                                   "ControlPath=/tmp/s/%C", "bench", "2222", "/keys/id"}));
   EXPECT_EQ(argv[argv.size() - 3], "--");
   EXPECT_EQ(argv[argv.size() - 2], "node1");
+}
+
+TEST(SshNames, AreAskedForWithoutAConnection) {
+  EXPECT_THAT(ssh_query_argv(target_of(cluster(), 1)),
+              ElementsAre("ssh", "-G", "-l", "root", "-p", "2222", "--", "10.0.0.2"));
+}
+
+TEST(SshNames, AreWhatSshConnectsTo) {
+  EXPECT_EQ(queried_host("user bench\nhostname 10.0.0.5\nport 22\n"), "10.0.0.5");
+  EXPECT_EQ(queried_host("user hostname\n"), "");
+  EXPECT_EQ(queried_host(""), "");
 }
 
 TEST(SshCommand, AHostsOwnSettingsWin) {

@@ -9,6 +9,7 @@
 #include "rendezvous/environment.h"
 #include "rendezvous/rank_table.h"
 #include "rendezvous/ranks.h"
+#include "rendezvous/round_files.h"
 
 namespace assay::rendezvous {
 namespace {
@@ -183,6 +184,21 @@ TEST(DlwsEnvironment, HasTheAddressesAndPortsOfTheHostsThemselves) {
   EXPECT_EQ(placement.files.at("hostfile"), "10.9.9.1 slots=8\nn2 slots=8\n");
 }
 
+TEST(DlwsEnvironment, HasTheAddressesToWhichAliasesOfSshLead) {
+  Cluster cluster({"dlws", "mpi"});
+  for (plan::Host& host : cluster.plan.cluster.hosts) host.server_id.clear();
+  cluster.plan.cluster.hosts[0].reached = "10.9.9.1";
+  cluster.plan.cluster.hosts[1].reached = "node2.example.com";
+  Placement placement = cluster.placement();
+  placement.addresses = {"10.1.0.1", "10.1.0.2"};
+  const NodeCommands node = resolve_node(cluster.plan, cluster.plan_case, placement, 1, "/out");
+  EXPECT_THAT(node.env, IsSupersetOf({Pair{"DLWS_SD_worker0_IP", "10.9.9.1"},
+                                      Pair{"DLWS_SD_worker1_IP", "10.1.0.2"}}));
+  EXPECT_EQ(placement.files.at("hostfile"), "10.9.9.1 slots=8\nnode2.example.com slots=8\n");
+  EXPECT_THAT(node_names(cluster.plan, placement),
+              IsSupersetOf({std::pair<const std::string, int>{"n1", 0}, {"10.9.9.1", 0}}));
+}
+
 // One process that drives four devices, which are not the node's first.
 TEST(DlwsEnvironment, CountsTheDevicesOfAJobAndNotItsProcesses) {
   Cluster cluster({"dlws"});
@@ -236,6 +252,14 @@ TEST(RoundFiles, AreThoseOfTheFlavours) {
   EXPECT_EQ(files.size(), 4u);
   EXPECT_EQ(files.at("hostfile"), "n1 slots=8\nn2 slots=8\n");
   EXPECT_EQ(files.at("ib_config"), "ib-n1 slots=8\nib-n2 slots=8\n");
+}
+
+TEST(RoundFiles, KeepAnAliasThatLeadsToAnAddressWhichTheFormCannotHold) {
+  plan::Cluster cluster;
+  cluster.hosts = {plan::Host{"n1"}};
+  cluster.hosts[0].reached = "fe80::1";
+  EXPECT_EQ(host_slots(cluster, {"n1"}, 8, HostfileForm::openmpi)[0].host, "fe80::1");
+  EXPECT_EQ(host_slots(cluster, {"n1"}, 8, HostfileForm::mpich)[0].host, "n1");
 }
 
 TEST(RoundFiles, HaveSuperPodsWhereTheHostsHave) {
