@@ -20,7 +20,7 @@ COVERED = ['src/accounts', 'src/agent', 'src/baseline', 'src/catalog', 'src/clie
            'src/compare', 'src/config', 'src/core', 'src/door', 'src/evidence', 'src/explain', 'src/exports',
            'src/history', 'src/http', 'src/importer', 'src/jobs', 'src/judge', 'src/launch', 'src/page',
            'src/plan', 'src/platform', 'src/probe', 'src/push', 'src/rendezvous', 'src/report', 'src/rest',
-           'src/serve', 'src/slurm', 'src/telemetry', 'src/tester', 'src/transfer', 'src/workload',
+           'src/serve', 'src/site', 'src/slurm', 'src/telemetry', 'src/tester', 'src/transfer', 'src/workload',
            'apps/assay']
 
 TOKEN = re.compile(

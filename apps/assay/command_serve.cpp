@@ -55,6 +55,7 @@ struct ServeArguments {
   std::vector<std::string> webhooks;
   std::string webhook_secret;
   bool resume_queue = false;
+  std::string upkeep_every = "1h";
 };
 
 std::uint64_t size_of(const std::string& text, const char* option) {
@@ -120,6 +121,8 @@ int serve_until_stopped(const ServeArguments& given) {
   options.audit_bytes = size_of(given.audit_size, "--audit-size");
   options.read_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
       duration_of(given.read_timeout, "--read-timeout"));
+  options.upkeep_every = std::chrono::duration_cast<std::chrono::milliseconds>(
+      duration_of(given.upkeep_every, "--upkeep-every"));
   options.limits.token_rate = given.rate;
   options.limits.address_rate = 2 * given.rate;
   options.limits.manifest.bytes = size_of(given.test_limit, "--test-limit");
@@ -143,7 +146,7 @@ int serve_until_stopped(const ServeArguments& given) {
     options.resume_queue = given.resume_queue;
     options.engine = [choice] { return make_job_engine(choice); };
   }
-  site::run_server(options, [](const std::string& line) { say(line + "\n"); });
+  site::run_server(options, [](const std::string& line) { tell(line + "\n"); });
   return 0;
 }
 
@@ -258,6 +261,8 @@ void add_serve(CLI::App& app, Action& action) {
   option("--quota", given->quota, "SIZE", "Evidence of all tests");
   option("--judge-time", given->judge_time, "DURATION", "For judging one test");
   option("--judge-memory", given->judge_memory, "SIZE", "For judging one test");
+  // For tests, which do not wait for an hour.
+  command->add_option("--upkeep-every", given->upkeep_every)->type_name("DURATION")->group("");
   add_token_commands(*command, given, action);
   add_tester_admin(*command, action);
   add_serve_users(*command, action);

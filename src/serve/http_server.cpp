@@ -46,6 +46,13 @@ void prepare_connection_and_start_read(PlainSocket& socket,
   start();
 }
 
+// Somebody has typed http:// instead of https://.
+bool is_plain_http(const asio::error_code& ec) {
+  return ec.category() == asio::error::get_ssl_category() &&
+         ERR_GET_REASON(static_cast<unsigned long>(ec.value())) == SSL_R_HTTP_REQUEST;
+}
+const HeadFault kPlainHttp{400, "this port speaks HTTPS: begin the address with https://"};
+
 // RESTinio does not limit the time of a handshake.
 constexpr std::chrono::seconds kHandshakeLimit{10};
 
@@ -61,8 +68,9 @@ void prepare_connection_and_start_read(TlsSocket& socket,
     if (!stopped) socket.lowest_layer().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   });
   socket.async_handshake(asio::ssl::stream_base::server,
-                         [self, timer, start, failed](const asio::error_code& ec) mutable {
+                         [self, &socket, timer, start, failed](const asio::error_code& ec) mutable {
                            timer->cancel();
+                           if (is_plain_http(ec)) socket.say_plainly(kPlainHttp);
                            if (ec)
                              failed(ec);
                            else
@@ -129,19 +137,11 @@ HttpRequest taken_from(const restinio::request_handle_t& request) {
   return out;
 }
 
-std::shared_ptr<asio::ssl::context> tls_context(const HttpOptions& options) {
+std::shared_ptr<asio::ssl::context> tls_context(TlsIdentity& identity) {
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   context->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
                        asio::ssl::context::no_tlsv1_1 | asio::ssl::context::no_compression);
-  asio::error_code ec;
-  context->use_certificate_chain_file(options.certificate.string(), ec);
-  if (ec)
-    throw Error(ErrorKind::environment, "cannot use the certificate: " + ec.message(),
-                options.certificate.string(), "it must be a PEM file, with its chain");
-  context->use_private_key_file(options.key.string(), asio::ssl::context::pem, ec);
-  if (ec)
-    throw Error(ErrorKind::environment, "cannot use the private key: " + ec.message(),
-                options.key.string(), "it must be the certificate's key, as a PEM file");
+  identity.serve(context->native_handle());
   return context;
 }
 
@@ -174,6 +174,7 @@ struct HttpServer::Engine {
   virtual ~Engine() = default;
   virtual void open() = 0;
   virtual void close() = 0;
+  std::shared_ptr<TlsIdentity> tls;  // before the connections that use it
   std::uint16_t port = 0;
   std::atomic<std::size_t> unanswered = 0;  // before what holds the requests
   Loop io;
@@ -288,7 +289,7 @@ struct HttpServer::EngineOf : HttpServer::Engine {
                         return restinio::request_accepted();
                       }));
               if constexpr (std::is_same_v<Traits, TlsTraits>)
-                settings.tls_context(tls_context(options));
+                settings.tls_context(tls_context(*options.tls));
             }) {}
   // In the loop: nothing reads the socket while its request is not answered.
   void give_away(const restinio::request_handle_t& request, std::function<void(UniqueFd)> take) {
@@ -313,10 +314,11 @@ std::string HttpRequest::header(const std::string& lower_name) const {
 
 HttpServer::HttpServer(const HttpOptions& options, Handler handler) {
   try {
-    if (options.certificate.empty())
-      engine_ = std::make_unique<EngineOf<PlainTraits>>(options, std::move(handler));
-    else
+    if (options.tls)
       engine_ = std::make_unique<EngineOf<TlsTraits>>(options, std::move(handler));
+    else
+      engine_ = std::make_unique<EngineOf<PlainTraits>>(options, std::move(handler));
+    engine_->tls = options.tls;
     engine_->open();
   } catch (const std::system_error& error) {
     throw Error(ErrorKind::environment, error.code().message(),

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "core/files.h"
 #include "serve/connection_table.h"
 #include "serve/request_head.h"
+#include "serve/tls_identity.h"
 
 namespace assay::serve {
 
@@ -67,10 +67,9 @@ struct HttpResponse {
 };
 
 struct HttpOptions {
-  std::string address = "127.0.0.1";  ///< numeric
-  std::uint16_t port = 0;             ///< 0: a free one
-  std::filesystem::path certificate;  ///< PEM, with its chain; empty: no TLS
-  std::filesystem::path key;
+  std::string address = "127.0.0.1";             ///< numeric
+  std::uint16_t port = 0;                        ///< 0: a free one
+  std::shared_ptr<TlsIdentity> tls;              ///< with what to speak TLS; nothing: without
   std::chrono::milliseconds read_timeout{};      ///< for a whole request, not for TLS
   std::chrono::milliseconds handling_timeout{};  ///< until it is answered
   ConnectionLimits connections{};
@@ -89,7 +88,7 @@ class HttpServer {
   using Handler = std::function<void(HttpRequest, Respond)>;
 
   /// Listens, and answers after start(). Throws Error of kind environment when that is not
-  /// possible, or when certificate and key cannot be used.
+  /// possible.
   HttpServer(const HttpOptions& options, Handler handler);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

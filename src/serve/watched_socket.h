@@ -154,6 +154,14 @@ class Watched : public Next {
     Next::shutdown(std::forward<Arguments>(arguments)...);
   }
 
+  /// Answers a peer that does not speak TLS in its own way.
+  void say_plainly(const HeadFault& fault) {
+    const std::string text = raw_answer(fault);
+    if (can_write() && ::send(this->lowest_layer().native_handle(), text.data(), text.size(),
+                              MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+      end_writing();
+  }
+
   /// From now on it is nobody's connection here.
   void leave() { forget(); }
 
@@ -168,10 +176,14 @@ class Watched : public Next {
     if (loop_ != nullptr) std::exchange(loop_, nullptr)->closed(id_);
   }
 
+  [[nodiscard]] bool can_write() {
+    pollfd writable{this->lowest_layer().native_handle(), POLLOUT, 0};
+    return ::poll(&writable, 1, 0) == 1 && (writable.revents & POLLOUT) != 0;
+  }
+
   // Never waits: who does not read does without. Only while no answer is being written.
   bool write_now(const std::string& text) {
-    pollfd writable{this->lowest_layer().native_handle(), POLLOUT, 0};
-    if (::poll(&writable, 1, 0) != 1 || (writable.revents & POLLOUT) == 0) return false;
+    if (!can_write()) return false;
     asio::error_code ignored;
     if constexpr (std::is_same_v<Next, asio::ip::tcp::socket>)
       Next::write_some(asio::buffer(text), ignored);
@@ -190,7 +202,10 @@ class Watched : public Next {
   }
 
   void say(const HeadFault& fault) {
-    if (!write_now(raw_answer(fault))) return;
+    if (write_now(raw_answer(fault))) end_writing();
+  }
+
+  void end_writing() {
     const int fd = this->lowest_layer().native_handle();
     ::shutdown(fd, SHUT_WR);
     // With bytes unread, the end of the connection would take the answer away from the peer.

@@ -12,16 +12,17 @@ namespace {
 
 constexpr const char* kResume = "assay serve --resume-queue";
 
-std::string of_where(const platform::FolderOrigin& origin) {
-  return origin.of.empty() ? "" : " of " + printable(origin.of);
+std::string original_of(const platform::FolderOrigin& origin) {
+  return origin.of.empty() ? "another folder" : printable(origin.of);
 }
 
 platform::Platform::CopyWords words_for(const platform::FolderOrigin& origin) {
-  return {.ran = origin.backup ? "was running when the backup was made"
-                               : "was running when the folder was copied",
-          .waits = fmt::format("held, because the server works with a copy{}; an administrator "
-                               "lets all of it go on with '{}'",
-                               of_where(origin), kResume)};
+  return {
+      .ran = origin.backup ? "was running when the backup was made"
+                           : "was running when the folder was copied",
+      .waits = fmt::format("held, because the server works with a copy of {}; its owner lets it "
+                           "go on by resuming it, an administrator everything with '{}'",
+                           original_of(origin), kResume)};
 }
 
 void let_go(const platform::Held& held, platform::Platform& platform,
@@ -67,7 +68,7 @@ void settle_folder(const std::filesystem::path& data, const platform::FolderOrig
     held.jobs.insert(held.jobs.end(), copied.paused.begin(), copied.paused.end());
     if (!resume)
       for (auto& one : schedules.hold(words.waits)) held.schedules.push_back(std::move(one));
-    say(fmt::format("warning: this folder is a copy{}", of_where(origin)));
+    say(fmt::format("warning: this folder is a copy of {}", original_of(origin)));
     if (copied.lost > 0)
       say(
           fmt::format("warning: {} {}: in the copy that attempt is over, and what runs for the "
@@ -81,7 +82,7 @@ void settle_folder(const std::filesystem::path& data, const platform::FolderOrig
   if (!held.empty())
     say(
         fmt::format("warning: {} are held, because they may run in the original too; '{}' lets "
-                    "them go on, 'assay resume JOB' one of them",
+                    "them go on, 'assay resume JOB' one of them, which its owner may do, too",
                     amount_of(held), kResume));
   // Not without need: a server starts on a full disk, too.
   if (origin.copied || !origin.used || held != origin.held) platform::own_folder(data, held);

@@ -1,37 +1,28 @@
 #include "site/server.h"
 
-#include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <memory>
-#include <set>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include "accounts/accounts.h"
-#include "code/code_store.h"
 #include "core/address.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "door/door.h"
-#include "jobs/job_uploads.h"
-#include "oidc/provider.h"
-#include "platform/platform.h"
-#include "rest/guard.h"
-#include "rest/rest.h"
 #include "serve/audit.h"
-#include "serve/worker_pool.h"
+#include "serve/tls_identity.h"
 #include "site/copied_folder.h"
 #include "site/databases.h"
+#include "site/dispatch.h"
 #include "site/first_start.h"
-#include "site/webhooks.h"
+#include "site/platform_side.h"
+#include "site/upkeep.h"
 #include "tester/admin.h"
 #include "tester/data_folder.h"
 
@@ -39,18 +30,17 @@ namespace assay::site {
 
 namespace fs = std::filesystem;
 using serve::HttpRequest;
-using serve::HttpResponse;
 using serve::HttpServer;
+using Say = std::function<void(const std::string&)>;
 
 namespace {
 
 constexpr std::chrono::seconds kMaxShutdown{10};
-constexpr std::int64_t kNoticesAtOnce = 100;
 
 std::string url_of(const ServeOptions& options, std::uint16_t port) {
   const bool v6 = options.address.find(':') != std::string::npos;
-  return fmt::format("{}://{}{}{}:{}", options.certificate.empty() ? "http" : "https",
-                     v6 ? "[" : "", options.address, v6 ? "]" : "", port);
+  return fmt::format("{}://{}{}{}:{}", options.tls() ? "https" : "http", v6 ? "[" : "",
+                     options.address, v6 ? "]" : "", port);
 }
 
 // Signals are blocked before any thread is made, so that all threads inherit it.
@@ -64,158 +54,88 @@ sigset_t block_signals() {
   return signals;
 }
 
-// On the loopback address only names of this machine are taken: any other name that leads here is
-// somebody's trick on a browser. Elsewhere the operator may say which names there are.
-std::vector<std::string> hosts_of(const ServeOptions& options) {
-  std::vector<std::string> out;
-  for (const std::string& name : options.names) out.push_back(to_lower(name));
-  if (!is_loopback(options.address) && out.empty()) return {};
-  for (const char* name : {"localhost", "127.0.0.1", "::1"}) out.emplace_back(name);
-  out.push_back(to_lower(options.address));
-  return out;
+bool asked_to_end() {
+  sigset_t waiting;
+  return ::sigpending(&waiting) == 0 &&
+         (sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1);
 }
 
-std::string endpoint_domain_of(const ServeOptions& options) {
-  if (!options.endpoint_domain.empty()) return to_lower(options.endpoint_domain);
-  return is_loopback(options.address) ? "localhost" : "";
+tester::Prices prices_of(const ServeOptions& options) {
+  if (!options.config.empty() && !fs::exists(options.config))
+    throw Error(ErrorKind::config, "there is no such file", options.config.string());
+  return tester::read_prices(options.config.empty() ? options.data / "tester.yaml"
+                                                    : options.config);
 }
 
-// What a job's nodes, or somebody else's server, have to answer: it takes as long as it takes.
-bool waits_for_others(const HttpRequest& request) {
-  return request.route.find("/endpoints/") != std::string::npos ||
-         request.route.ends_with("/enter") || request.route.ends_with("/terminal") ||
-         request.route.find("/session/oidc") != std::string::npos;
-}
+// What the tester keeps in the folder, with what is there already.
+struct TesterStore {
+  TesterStore(const fs::path& data, const Say& say)
+      : records(tester::open_records(data)), uploads(data) {
+    if (const auto faults = records.faults(); !faults.empty())
+      throw Error(ErrorKind::environment, "the database is damaged: " + faults.front(),
+                  (data / "tester.db").string(), tester::kRebuildAdvice);
+    const std::size_t found = tester::take_in_folders(data, records, uploads);
+    if (found == 0) return;
+    say(fmt::format("note: found again in {}: {} that the database did not know",
+                    (data / "tests").string(), counted(found, "test")));
+  }
+  tester::Records records;
+  tester::Uploads uploads;
+};
 
 // The tester's part of the server.
 struct TesterSide {
-  TesterSide(const ServeOptions& options, const fs::path& data, tester::Records& records,
-             tester::Uploads& uploads, const tester::Prices& prices, tester::CallAfter call_after)
-      : keys(options.keys.empty() ? data / "keys" : options.keys),
-        judgements(records, uploads, options.judge, keys),
-        api(records, uploads, judgements, options.limits, {keys, prices}, options.public_read,
-            std::move(call_after)) {}
+  TesterSide(const ServeOptions& options, const fs::path& data, const tester::Prices& prices,
+             const Say& say, tester::CallAfter call_after)
+      : store(data, say),
+        keys(options.keys.empty() ? data / "keys" : options.keys),
+        judgements(store.records, store.uploads, options.judge, keys),
+        api(store.records, store.uploads, judgements, options.limits, {keys, prices},
+            options.public_read, std::move(call_after)) {
+    if (!options.engine && store.records.tokens().empty())
+      say("note: there is no token yet: 'assay serve token add NAME --data " + data.string() +
+          "' makes one");
+    api.expire();
+  }
+  TesterStore store;
   fs::path keys;
   tester::Judgements judgements;
   tester::Api api;
 };
 
-// The platform's.
-struct PlatformSide {
-  PlatformSide(const ServeOptions& options, const fs::path& data)
-      : accounts(accounts_file(data)),
-        code(data / "code"),
-        platform({.data = data,
-                  .code = [this](const std::string& id) { return code.folder_of(id); },
-                  .listeners = options.webhooks},
-                 options.engine()),
-        schedules(data / "schedules.json", [this](const jobs::NewJob& job) { return submit(job); }),
-        provider(options.oidc ? std::make_unique<oidc::Provider>(*options.oidc) : nullptr),
-        door(platform, accounts,
-             {.domain = endpoint_domain_of(options), .tls = !options.certificate.empty()}),
-        context{.accounts = accounts,
-                .platform = platform,
-                .events = events,
-                .streams = streams,
-                .follower = follower,
-                .metrics = metrics,
-                .code = code,
-                .schedules = schedules,
-                .tls = !options.certificate.empty(),
-                .hosts = hosts_of(options),
-                .pages = options.pages,
-                .door = &door,
-                .provider = provider.get()},
-        rest(context) {
-    const std::int64_t now_ns = wall_now_ns();
-    make_first_admin(accounts, now_ns);
-    keep_admin_token(data, accounts, now_ns);
-    for (const std::string& url : options.webhooks)
-      webhooks.push_back(std::make_unique<Webhook>(
-          WebhookOptions{.url = url, .secret = options.webhook_secret}, send_by_http(),
-          Webhook::Outbox{[this, url](std::int64_t after) {
-                            return platform.notices(url, kNoticesAtOnce, after);
-                          },
-                          [this](std::int64_t number) { platform.told(number); }}));
-    listening = platform.subscribe([this](const platform::JobEvent& event) {
-      events.publish(event);
-      metrics.happened(event);
-      if (jobs::is_final(event.state))
-        for (const auto& webhook : webhooks) webhook->wake();
-    });
-  }
-  // Who has a schedule may have been disabled or have left the team since.
-  std::vector<jobs::JobId> submit(const jobs::NewJob& job) {
-    const auto owner = accounts.find(job.owner);
-    if (!owner || owner->disabled ||
-        !jobs::may(owner->role, jobs::Deed::submit_job, jobs::Whose::own))
-      throw Error(ErrorKind::usage, "its owner may not submit jobs any more");
-    if (!job.team.empty() && owner->role != jobs::Role::admin &&
-        std::ranges::count(owner->teams, job.team) == 0)
-      throw Error(ErrorKind::usage, "its owner has left the team '" + job.team + "'");
-    if (!job.code.empty() && !code.has(job.owner, job.code))
-      throw Error(ErrorKind::usage, "what it was made with is not here any more");
-    return platform.submit(job);
-  }
-
-  accounts::Accounts accounts;
-  rest::EventHub events;
-  rest::ServerMetrics metrics;
-  code::CodeStore code;
-  platform::Platform platform;
-  platform::Schedules schedules;  // submits to the platform
-  rest::OpenStreams streams;      // asks accounts and platform
-  rest::Follower follower;        // asks the platform
-  std::unique_ptr<oidc::Provider> provider;
-  door::Door door;
-  rest::Context context;
-  rest::Rest rest;
-  std::vector<std::unique_ptr<Webhook>> webhooks;
-  std::shared_ptr<void> listening;  // the first to go: it calls the others, and none afterwards
-};
-
-// What no job needs any more. A failure costs nothing but room.
-void collect_code(PlatformSide& side, const fs::path& data,
-                  const std::function<void(const std::string&)>& say) {
-  try {
-    std::set<std::string> needed = jobs::uploads_in(data / "jobs.db");
-    for (const platform::Schedule& one : side.schedules.of({}))
-      if (!one.code.empty()) needed.insert(one.code);
-    (void)side.code.collect(needed, wall_now_ns());
-  } catch (const std::exception& error) {
-    say(std::string("warning: uploads are not collected: ") + error.what());
-  }
+serve::HttpOptions http_options(const ServeOptions& options,
+                                std::shared_ptr<serve::TlsIdentity> tls) {
+  serve::HttpOptions http;
+  http.address = options.address;
+  http.port = options.port;
+  http.tls = std::move(tls);
+  http.read_timeout = options.read_timeout;
+  http.handling_timeout = options.limits.patience + std::chrono::seconds(60);
+  http.connections = options.connections;
+  if (options.engine) http.routes = rest::Rest::patterns();
+  for (std::string& route : tester::Api::routes()) http.routes.push_back(std::move(route));
+  // A body that is a little too large gets an answer that explains it.
+  http.max_body = 2 * options.limits.part_bytes;
+  return http;
 }
 
-// What the settings say that is kept no longer goes, an hour after that was said.
-void remove_old(PlatformSide& side, bool only_say,
-                const std::function<void(const std::string&)>& say) {
-  try {
-    const platform::Removal removal = side.platform.remove_old(wall_now_ns(), only_say);
-    if (removal.logs + removal.jobs > 0)
-      say(fmt::format("note: retention: {} and the logs of {} {}", counted(removal.jobs, "job"),
-                      counted(removal.logs, "job"),
-                      only_say ? "will be removed in an hour" : "were removed"));
-  } catch (const std::exception& error) {
-    say(std::string("warning: nothing old is removed: ") + error.what());
-  }
+// The platform of a folder that has what it needs; what it ran is not yet looked at.
+std::unique_ptr<PlatformSide> open_platform(const ServeOptions& options, const fs::path& data,
+                                            const platform::FolderOrigin& origin, const Say& say) {
+  require_databases(data, origin.used);
+  auto jobs = std::make_unique<PlatformSide>(options, data);
+  collect_code(*jobs, data, say);
+  return jobs;
 }
 
-// A person's token is none of the tester: who has one may what everybody may.
-void ask_tester_without_token(tester::Api& api, HttpRequest& request, std::string& who,
-                              const HttpServer::Respond& respond) {
-  request.headers.erase("authorization");
-  api.handle(request, who, [respond](HttpResponse response) {
-    if (response.status == 401)
-      response = serve::response_of(serve::Refusal(
-          403, "wrong_kind_of_token", "this address wants a token of the tester, not a person's",
-          "'assay serve token add NAME' makes one where the server runs"));
-    respond(std::move(response));
-  });
+void start_platform(PlatformSide& jobs, const ServeOptions& options, const fs::path& data,
+                    const platform::FolderOrigin& origin, const Say& say) {
+  settle_folder(data, origin, options.resume_queue, jobs.platform, jobs.schedules, say);
+  jobs.platform.start();
+  jobs.schedules.start();
 }
 
-void say_where(PlatformSide& side, const std::string& url,
-               const std::function<void(const std::string&)>& say) {
+void say_where(PlatformSide& side, const std::string& url, const Say& say) {
   bool anybody = false;
   for (const accounts::Person& person : side.accounts.people())
     anybody = anybody || (person.role == jobs::Role::admin && person.has_password);
@@ -226,156 +146,87 @@ void say_where(PlatformSide& side, const std::string& url,
         sign_in_address(side.accounts, url, some_admin(side.accounts), wall_now_ns()));
 }
 
+void work_until_signal(const sigset_t& signals, Upkeep& upkeep) {
+  while (true) {
+    const std::chrono::nanoseconds rest = upkeep.rest(mono_now_ns());
+    const timespec pause{static_cast<std::time_t>(rest.count() / 1'000'000'000),
+                         static_cast<long>(rest.count() % 1'000'000'000)};
+    if (::sigtimedwait(&signals, nullptr, &pause) >= 0) return;
+    if (errno == EAGAIN) upkeep.work(mono_now_ns());
+  }
+}
+
+// Nobody else comes; who is here gets an answer, within the time that there is.
+void answer_what_was_asked(HttpServer& server, tester::Judgements& judgements) {
+  server.close();
+  server.end_streams();
+  judgements.stop();
+  const std::int64_t deadline = mono_now_ns() + Nanoseconds(kMaxShutdown).count();
+  while (server.unanswered() > 0 && mono_now_ns() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  server.stop();
+}
+
 }  // namespace
 
-void run_server(const ServeOptions& options, const std::function<void(const std::string&)>& say) {
+void run_server(const ServeOptions& options, const Say& say) {
   // Each arena keeps what its threads once used: the most of any answer, for every worker.
   ::mallopt(M_ARENA_MAX, 2);
   const sigset_t signals = block_signals();
-  if (!options.config.empty() && !fs::exists(options.config))
-    throw Error(ErrorKind::config, "there is no such file", options.config.string());
-  const tester::Prices prices =
-      tester::read_prices(options.config.empty() ? options.data / "tester.yaml" : options.config);
+  const tester::Prices prices = prices_of(options);
+  std::shared_ptr<serve::TlsIdentity> tls;
+  if (options.tls()) tls = std::make_shared<serve::TlsIdentity>(options.certificate, options.key);
   const fs::path data = tester::make_data_folder(options.data);
   const tester::OwnerOnly files;
   const UniqueFd lock = tester::lock_folder(data);
-  tester::Records records = tester::open_records(data);
-  tester::Uploads uploads(data);
-  if (const auto faults = records.faults(); !faults.empty())
-    throw Error(ErrorKind::environment, "the database is damaged: " + faults.front(),
-                (data / "tester.db").string(), tester::kRebuildAdvice);
-  if (const std::size_t found = tester::take_in_folders(data, records, uploads); found > 0)
-    say(fmt::format("note: {} that the database did not know {} found again in {}",
-                    counted(found, "test"), found == 1 ? "was" : "were",
-                    (data / "tests").string()));
   serve::AuditLog audit(data / "audit.jsonl", options.audit_bytes);
-  if (!is_loopback(options.address) && options.certificate.empty())
+  if (!is_loopback(options.address) && !options.tls())
     say("warning: listening beyond this machine without TLS: tokens and evidence can be read on "
         "the way; give --tls-certificate and --tls-key");
-  if (!options.engine && records.tokens().empty())
-    say("note: there is no token yet: 'assay serve token add NAME --data " + data.string() +
-        "' makes one");
 
   std::unique_ptr<HttpServer> server;
-  std::atomic<bool> ending = false;
-  TesterSide testing(options, data, records, uploads, prices,
-                     [&](std::chrono::milliseconds delay, std::function<void()> task) {
-                       server->call_after(delay, std::move(task));
-                     });
-  testing.api.expire();
+  std::unique_ptr<Dispatch> dispatch;
+  TesterSide testing(
+      options, data, prices, say, [&](std::chrono::milliseconds delay, std::function<void()> task) {
+        server->call_after(delay, [&dispatch, task = std::move(task)] { dispatch->call(task); });
+      });
   platform::FolderOrigin origin;
+  std::unique_ptr<PlatformSide> jobs;
   if (options.engine) {
     origin = platform::look_at_folder(data);
-    require_databases(data, origin.used);
+    jobs = open_platform(options, data, origin, say);
   }
-  std::unique_ptr<PlatformSide> jobs;
-  if (options.engine) jobs = std::make_unique<PlatformSide>(options, data);
-  if (jobs) collect_code(*jobs, data, say);
-  auto workers = std::make_unique<serve::WorkerPool>(4, 1000);
-  auto doormen = std::make_unique<serve::WorkerPool>(jobs ? 16 : 1, 500);
-
-  serve::HttpOptions http;
-  http.address = options.address;
-  http.port = options.port;
-  http.certificate = options.certificate;
-  http.key = options.key;
-  http.read_timeout = options.read_timeout;
-  http.handling_timeout = options.limits.patience + std::chrono::seconds(60);
-  http.connections = options.connections;
-  if (jobs) http.routes = rest::Rest::patterns();
-  for (std::string& route : tester::Api::routes()) http.routes.push_back(std::move(route));
-  // A body that is a little too large gets an answer that explains it.
-  http.max_body = 2 * options.limits.part_bytes;
-  server =
-      std::make_unique<HttpServer>(http, [&](HttpRequest request, HttpServer::Respond respond) {
-        const auto shared = std::make_shared<HttpRequest>(std::move(request));
-        const auto who = std::make_shared<std::string>();
-        const auto answer = [shared, who, respond, &audit](HttpResponse response) {
-          audit.write(*shared, *who, response.status, shared->body.size(), response.body.size());
-          respond(std::move(response));
-        };
-        if (const serve::HeadFault& fault = shared->fault; fault.status != 0) {
-          answer(serve::response_of(
-              serve::Refusal(fault.status, std::string(serve::code_of(fault)), fault.text)));
-          return;
-        }
-        const bool at_endpoint = jobs && jobs->door.takes(*shared);
-        const auto busy = [&](const char* why) {
-          serve::Refusal refusal(503, "busy", why, "try again in a moment");
-          refusal.retry_after_s = 1;
-          answer(serve::response_of(refusal));
-        };
-        if (at_endpoint) {
-          const auto handle = [side = jobs.get(), shared, who, answer] {
-            side->door.handle(*shared, *who, answer);
-          };
-          if (ending)
-            busy("the server is being stopped");
-          else if (!doormen->post(shared->address, handle))
-            busy("too many requests wait");
-          return;
-        }
-        if (auto refusal = jobs ? rest::wrong_host(*shared, jobs->context.hosts) : std::nullopt) {
-          answer(std::move(*refusal));
-          return;
-        }
-        if (auto refusal = testing.api.turned_away(*shared)) {
-          answer(std::move(*refusal));
-          return;
-        }
-        // Where the platform has no pages, the first one is the tester's.
-        const bool of_platform =
-            jobs && rest::Rest::takes(*shared) && (shared->path != "/" || !options.pages.empty());
-        const auto handle = [&testing, side = jobs.get(), of_platform, shared, who, answer] {
-          if (of_platform)
-            side->rest.handle(*shared, *who, answer);
-          else if (side != nullptr && side->rest.knows_token(*shared))
-            ask_tester_without_token(testing.api, *shared, *who, answer);
-          else  // The pages of tests are everybody's who is signed in; the API has its own tokens.
-            testing.api.handle(*shared, *who, answer,
-                               side != nullptr && !shared->path.starts_with("/api/")
-                                   ? side->rest.signed_in(*shared)
-                                   : "");
-        };
-        if (ending)
-          busy("the server is being stopped");
-        else if (!(waits_for_others(*shared) ? *doormen : *workers).post(shared->address, handle))
-          busy("too many requests wait");
+  const serve::HttpOptions http = http_options(options, tls);
+  dispatch = std::make_unique<Dispatch>(
+      Dispatch::Parts{.audit = audit,
+                      .tester = testing.api,
+                      .platform = jobs.get(),
+                      .has_pages = !options.pages.empty(),
+                      .connections = http.connections.total + http.connections.streams});
+  server = std::make_unique<HttpServer>(
+      http, [&](HttpRequest request, const HttpServer::Respond& respond) {
+        dispatch->take(std::move(request), respond);
       });
-  if (jobs) {
-    settle_folder(data, origin, options.resume_queue, jobs->platform, jobs->schedules, say);
-    jobs->platform.start();
-    jobs->schedules.start();
-  }
+  if (jobs) start_platform(*jobs, options, data, origin, say);
   server->start();
   const std::string url = url_of(options, server->port());
-  if (jobs) {
-    write_server_file(data, url);
-    say_where(*jobs, url, say);
-  }
+  if (jobs) write_server_file(data, url);
+  if (jobs) say_where(*jobs, url, say);
+  Upkeep upkeep({.tester = testing.api,
+                 .platform = jobs.get(),
+                 .tls = tls.get(),
+                 .data = data,
+                 .say = say,
+                 .ending = asked_to_end},
+                options.upkeep_every, mono_now_ns());
+  upkeep.say_ahead();
   say("listening on " + url);
-  if (jobs) remove_old(*jobs, true, say);
+  work_until_signal(signals, upkeep);
 
-  const timespec hour{3600, 0};
-  while (::sigtimedwait(&signals, nullptr, &hour) < 0)
-    if (errno == EAGAIN) {
-      testing.api.expire();
-      if (!jobs) continue;
-      collect_code(*jobs, data, say);
-      remove_old(*jobs, false, say);
-    }
-
-  ending = true;
+  dispatch->end();
   if (jobs) remove_server_file(data);
-  server->close();
-  server->end_streams();
-  testing.judgements.stop();
-  const std::int64_t deadline = mono_now_ns() + Nanoseconds(kMaxShutdown).count();
-  while (server->unanswered() > 0 && mono_now_ns() < deadline)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  server->stop();
-  workers.reset();
-  doormen.reset();
+  answer_what_was_asked(*server, testing.judgements);
+  dispatch.reset();
   if (jobs) jobs->listening.reset();
   server.reset();
 }

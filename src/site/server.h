@@ -41,8 +41,12 @@ struct ServeOptions {
   std::string endpoint_domain{};
   std::vector<std::string> webhooks{};  ///< URLs that are told of jobs that have ended
   std::string webhook_secret{};
+  /// How often what is kept no longer goes (site/upkeep.h), the first time so long after the start.
+  std::chrono::milliseconds upkeep_every = std::chrono::hours(1);
   std::optional<oidc::OidcSettings> oidc{};  ///< sign-in by a provider, besides passwords
   std::vector<page::Asset> pages{};          ///< of the platform: index.html and what it needs
+
+  [[nodiscard]] bool tls() const { return !certificate.empty(); }
 };
 
 /// Serves until SIGTERM or SIGINT, which it blocks in the calling thread; then answers what was

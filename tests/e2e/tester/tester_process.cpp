@@ -44,11 +44,23 @@ TesterProcess::TesterProcess(const fs::path& folder, const std::vector<std::stri
     line.clear();
   }
   said_ = all;
+  out_ = std::move(child.out);
   if (url_.empty()) {
     ::waitpid(pid_, nullptr, 0);
     pid_ = -1;
     throw std::runtime_error(all + read_file_or_empty(errors));
   }
+}
+
+const std::string& TesterProcess::said_later() {
+  pollfd wait{out_.get(), POLLIN, 0};
+  std::string piece(4096, '\0');
+  while (::poll(&wait, 1, 0) > 0) {
+    const ssize_t n = ::read(out_.get(), piece.data(), piece.size());
+    if (n <= 0) break;
+    said_later_.append(piece, 0, static_cast<std::size_t>(n));
+  }
+  return said_later_;
 }
 
 TesterProcess::~TesterProcess() {

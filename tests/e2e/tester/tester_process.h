@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/types.h>
 
+#include "core/files.h"
 #include "core/json.h"
 #include "e2e/harness.h"
 #include "http/client.h"
@@ -26,6 +27,8 @@ class TesterProcess {
   [[nodiscard]] const std::string& url() const { return url_; }
   /// What it printed until it listened.
   [[nodiscard]] const std::string& said() const { return said_; }
+  /// What it has printed since then.
+  [[nodiscard]] const std::string& said_later();
   [[nodiscard]] int port() const;
   [[nodiscard]] pid_t pid() const { return pid_; }
   void kill();  ///< as a crash would
@@ -36,6 +39,8 @@ class TesterProcess {
   pid_t pid_ = -1;
   std::string url_;
   std::string said_;
+  UniqueFd out_;
+  std::string said_later_;
 };
 
 /// A folder with a short run, a tester with a token "alice", and `assay push` at hand.
