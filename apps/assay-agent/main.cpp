@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <asio/io_context.hpp>
 #include <fmt/format.h>
@@ -37,7 +40,9 @@ constexpr std::string_view kUsage =
     "                                     'slurm:C+K': the step's and K, of component C)\n"
     "       assay-agent --send DIR        send a folder to stdout; stdin says what is there "
     "already\n"
-    "       assay-agent --sweep ROUND_ID [COMMAND]...  kill what a lost agent's round left behind\n"
+    "       assay-agent --sweep ROUND_ID [--agent PROCESS]... [COMMAND]...\n"
+    "                                     kill what a lost agent's round left behind, and what is\n"
+    "                                     left of the agent; then clean up. ROUND_ID may be empty\n"
     "       assay-agent --enter REQUEST   connect stdin and stdout with something beside a job\n"
     "       assay-agent --visitors        in a container: run what other nodes of its round start\n"
     "       assay-agent --until COMMANDS  run commands, JSON lists, until one succeeds\n"
@@ -88,6 +93,23 @@ int serve(const Place& place) {
   return 0;
 }
 
+int sweep(const std::string& round_id, std::vector<std::string> rest) {
+  std::vector<std::string> agents;
+  while (rest.size() >= 2 && rest.front() == "--agent") {
+    agents.push_back(std::move(rest[1]));
+    rest.erase(rest.begin(), rest.begin() + 2);
+  }
+  int killed = assay::agent::sweep_agents(agents);
+  if (!round_id.empty()) {
+    killed += assay::sweep_round(round_id);
+    killed += assay::agent::sweep_cgroups(assay::agent::cgroup_place(), round_id);
+    assay::agent::remove_round_ssh_folders(round_id);
+  }
+  fmt::print("{}\n", killed);
+  assay::agent::run_cleanups(rest);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -107,14 +129,7 @@ int main(int argc, char** argv) {
           STDIN_FILENO, STDOUT_FILENO);
     if (command == "--visitors" && argc == 2) return assay::agent::host_visitors();
     if (command == "--enter" && argc == 3) return assay::entry::run_node_command(argv[2]);
-    if (command == "--sweep" && argc >= 3) {
-      const int by_name = assay::sweep_round(argv[2]);
-      const int by_group = assay::agent::sweep_cgroups(assay::agent::cgroup_place(), argv[2]);
-      fmt::print("{}\n", by_name + by_group);
-      assay::agent::remove_round_ssh_folders(argv[2]);
-      assay::agent::run_cleanups({argv + 3, argv + argc});
-      return 0;
-    }
+    if (command == "--sweep" && argc >= 3) return sweep(argv[2], {argv + 3, argv + argc});
     if (command == "--send" && argc == 3) {
       assay::agent::send_node_files(argv[2], STDIN_FILENO, STDOUT_FILENO);
       return 0;

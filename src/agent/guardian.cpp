@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <set>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -9,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/process_name.h"
 #include "core/process_tree.h"
 
 namespace assay::agent {
@@ -20,6 +22,8 @@ constexpr int kBetweenSweeps_ms = 20;
 // How long the child may be stopped (SIGSTOP). Its controller has given it up long before.
 constexpr int kStoppedLimit_s = 60;
 constexpr int kStoppedLook_s = 5;
+
+pid_t guardian_of_this = 0;  // set in the child, once
 
 // Collects every child that has ended; gives the status of `wanted` when it is among them.
 bool collect(pid_t wanted, int& status) {
@@ -42,6 +46,12 @@ bool is_stopped(pid_t child, bool before) {
     info = {};
   }
   return before;
+}
+
+// Collected or not.
+bool is_dead(pid_t pid) {
+  const char state = process_state(pid);
+  return state == '\0' || state == 'Z' || state == 'X';
 }
 
 // The child's connections must end with it.
@@ -68,6 +78,35 @@ void kill_descendants() {
   }
 }
 
+std::vector<std::string> agent_processes() {
+  std::vector<std::string> names{process_name(::getpid())};
+  if (guardian_of_this != 0) names.push_back(process_name(guardian_of_this));
+  std::erase(names, "");
+  return names;
+}
+
+int sweep_agents(const std::vector<std::string>& names) {
+  std::set<pid_t> killed;
+  const auto end = [&](pid_t pid) {
+    if (pid != ::getpid() && ::kill(pid, SIGKILL) == 0) killed.insert(pid);
+  };
+  for (int i = 0; i < kSweeps; ++i) {
+    bool left = false;
+    for (const std::string& name : names) {
+      const auto pid = find_process(name);
+      if (!pid || *pid == ::getpid() || is_dead(*pid)) continue;
+      left = true;
+      // While it lives, what loses its parent below it stays below it.
+      const std::vector<pid_t> below = descendants(*pid);
+      for (const pid_t one : below) end(one);
+      if (below.empty()) end(*pid);
+    }
+    if (!left) break;
+    ::poll(nullptr, 0, kBetweenSweeps_ms);
+  }
+  return static_cast<int>(killed.size());
+}
+
 int run_guarded(const std::function<int()>& work) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t watched{};
@@ -86,6 +125,7 @@ int run_guarded(const std::function<int()>& work) {
     ::prctl(PR_SET_PDEATHSIG, guardian_gone_signal());
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
     if (::getppid() != guardian) ::_exit(128 + SIGKILL);
+    guardian_of_this = guardian;
     return work();
   }
   ::prctl(PR_SET_NAME, "assay-guardian");

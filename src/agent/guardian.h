@@ -2,6 +2,8 @@
 
 #include <csignal>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace assay::agent {
 
@@ -22,5 +24,15 @@ namespace assay::agent {
 
 /// SIGKILL for everything below this process until nothing is left, for a second or two at most.
 void kill_descendants();
+
+/// The names (core/process_name.h) of the guardian, where there is one, and of this process, to be
+/// called by guarded work.
+[[nodiscard]] std::vector<std::string> agent_processes();
+
+/// SIGKILL for the processes of those names and for everything below them, also where they are
+/// stopped and neither end by themselves nor guard anything; for a second or two at most. Names of
+/// processes that are gone, or of other machines, are none. Gives the number of processes that were
+/// killed.
+int sweep_agents(const std::vector<std::string>& names);
 
 }  // namespace assay::agent

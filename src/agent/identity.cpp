@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/guardian.h"
 #include "agent/protocol.h"
 #include "core/files.h"
 #include "core/host.h"
@@ -68,6 +69,7 @@ Hello make_hello(const std::string& component) {
   out.job = printable(variable("SLURM_JOB_ID"));
   // As Slurm itself writes it.
   if (!out.job.empty() && !component.empty()) out.job += "+" + component;
+  out.processes = agent_processes();
   return out;
 }
 

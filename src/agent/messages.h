@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "agent/node_answers.h"
 #include "agent/requests.h"
@@ -28,6 +29,9 @@ struct Hello {
   std::string address;  ///< under which other nodes reach it
   std::string boot_id;
   std::string job;  ///< the scheduler's; "17+1" for a component of a heterogeneous one
+  /// The guardian and the agent by name (core/process_name.h), so that a sweep finds them whatever
+  /// became of them.
+  std::vector<std::string> processes;
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -40,6 +44,7 @@ struct Hello {
     field.optional("address", self.address);
     field.optional("boot_id", self.boot_id);
     field.optional("job", self.job);
+    field.optional("processes", self.processes);
   }
 };
 

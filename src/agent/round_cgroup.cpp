@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/parse_number.h"
+#include "core/process_name.h"
 #include "core/text.h"
 
 namespace assay::agent {
@@ -51,24 +52,6 @@ std::string own_group() {
   for (const std::string_view line : split(text, '\n'))
     if (line.starts_with("0::")) return std::string(line.substr(3));
   return {};
-}
-
-// Of its start, in clock ticks since boot: field 22 of /proc/PID/stat.
-std::string start_time(pid_t pid) {
-  const std::string text = read_file_or_empty(fmt::format("/proc/{}/stat", pid));
-  const auto close = text.rfind(')');
-  if (close == std::string::npos || close + 2 >= text.size()) return {};
-  const auto words = split(std::string_view(text).substr(close + 2), ' ');
-  constexpr std::size_t kStartTime = 19;  // counted from the state, which is field 3
-  return words.size() > kStartTime ? std::string(words[kStartTime]) : std::string();
-}
-
-// "4026531836"
-std::string pid_namespace() {
-  std::error_code ec;
-  const std::string link = fs::read_symlink("/proc/self/ns/pid", ec).string();
-  const auto open = link.find('[');
-  return ec || open == std::string::npos ? "0" : link.substr(open + 1, link.size() - open - 2);
 }
 
 // FNV-1a: the same in every build, for names only.

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,6 +64,11 @@ class Launcher {
   /// Makes ready what the nodes will need (programs to copy, connections). Before the first
   /// start, not for a dry run. May take seconds. Throws Error.
   void prepare(const plan::Plan& plan) { do_prepare(plan); }
+
+  /// Ends jobs of the scheduler in which earlier controllers of this run had their agents, as far
+  /// as they were made for it: a stopped agent holds its job for ever. After prepare(), before the
+  /// first start. Bounded; what cannot be ended is left.
+  void end_jobs(const std::set<std::string>& jobs) const { do_end_jobs(jobs); }
 
   /// The hosts of the plan's nodes, in node order. Where a scheduler chooses them, stand-ins that
   /// the agents' hellos replace.
@@ -137,6 +143,7 @@ class Launcher {
 
  private:
   virtual void do_prepare(const plan::Plan& /*plan*/) {}
+  virtual void do_end_jobs(const std::set<std::string>& /*jobs*/) const {}
   [[nodiscard]] virtual std::vector<std::string> do_hosts(const plan::Plan& plan) const = 0;
   [[nodiscard]] virtual std::vector<ChannelCommand> do_render(
       const std::vector<std::string>& hosts) const = 0;

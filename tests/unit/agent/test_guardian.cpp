@@ -6,6 +6,7 @@
 #include "agent/guardian.h"
 #include "core/files.h"
 #include "core/process_tree.h"
+#include "core/text.h"
 #include "eventually.h"
 
 namespace assay::agent {
@@ -119,6 +120,66 @@ TEST(Guardian, PassesSignalsOn) {
   const int status = status_of(pid);
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGTERM);
+}
+
+/// Guarded work that has told its names and left a daemon; all of it is stopped but the daemon.
+struct StoppedAgent {
+  StoppedAgent() {
+    guardian = guarded([this] {
+      std::string lines;
+      for (const std::string& name : agent_processes()) lines += name + "\n";
+      lines.resize(kNames);
+      (void)!::write(told.write.get(), lines.data(), lines.size());
+      return leave_a_daemon(pipe, true);
+    });
+    std::string text(kNames, '\0');
+    EXPECT_EQ(::read(told.read.get(), text.data(), text.size()), static_cast<ssize_t>(kNames));
+    for (const std::string_view line : split(text, '\n'))
+      if (line.front() != '\0') names.emplace_back(line);
+    work = next_pid(pipe);
+    daemon = next_pid(pipe);
+    for (const pid_t pid : {guardian, work}) ::kill(pid, SIGSTOP);
+    EXPECT_TRUE(testing::eventually(
+        [&] { return process_state(guardian) == 'T' && process_state(work) == 'T'; }));
+  }
+
+  static constexpr std::size_t kNames = 1000;
+  const Pipe pipe = make_pipe();
+  const Pipe told = make_pipe();
+  std::vector<std::string> names;
+  pid_t guardian = 0;
+  pid_t work = 0;
+  pid_t daemon = 0;
+};
+
+TEST(SweptAgents, EndWithTheirGuardianAndAllBelowThoughTheyAreStopped) {
+  const StoppedAgent agent;
+  EXPECT_EQ(agent.names.size(), 2u);
+  EXPECT_EQ(sweep_agents(agent.names), 3);
+  EXPECT_TRUE(WIFSIGNALED(status_of(agent.guardian)));
+  EXPECT_TRUE(gone(agent.work));
+  EXPECT_TRUE(gone(agent.daemon));
+}
+
+TEST(SweptAgents, EndAlsoWhenTheirGuardianIsGone) {
+  const StoppedAgent agent;
+  ::kill(agent.guardian, SIGKILL);
+  EXPECT_TRUE(WIFSIGNALED(status_of(agent.guardian)));
+  EXPECT_FALSE(gone(agent.work));
+  EXPECT_GE(sweep_agents(agent.names), 1);
+  EXPECT_TRUE(testing::eventually([&] { return gone(agent.work); }));
+  ::kill(agent.daemon, SIGKILL);
+}
+
+TEST(SweptAgents, AProcessThatHasThePidOfOneIsLeftAlone) {
+  const StoppedAgent agent;
+  std::vector<std::string> others;
+  for (const std::string& name : agent.names) others.push_back(name + "0");  // another start
+  for (const std::string& name : agent.names) others.push_back("0" + name);  // another boot
+  EXPECT_EQ(sweep_agents(others), 0);
+  EXPECT_EQ(process_state(agent.work), 'T');
+  EXPECT_EQ(sweep_agents(agent.names), 3);
+  EXPECT_TRUE(WIFSIGNALED(status_of(agent.guardian)));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/process.h"
+#include "core/process_name.h"
 #include "core/process_tree.h"
 #include "core/subprocess.h"
 #include "core/text.h"
@@ -343,6 +344,25 @@ TEST(Child, TwoHundredRunAtOnce) {
     EXPECT_EQ(all_of(children[i].out), std::to_string(i) + "\n");
     EXPECT_EQ(children[i].wait().code, static_cast<int>(i % 7));
   }
+}
+
+TEST(ProcessName, FindsItsProcessUntilThatIsGone) {
+  Child child = spawn({.argv = {"sleep", "60"}});
+  const std::string name = process_name(child.pid());
+  EXPECT_EQ(find_process(name), child.pid());
+  child.signal(SIGKILL);
+  (void)child.wait();
+  EXPECT_EQ(find_process(name), std::nullopt);
+  EXPECT_EQ(process_name(child.pid()), "");
+}
+
+TEST(ProcessName, IsNotThatOfAnotherBootNamespaceOrStart) {
+  const std::string name = process_name(::getpid());
+  EXPECT_EQ(find_process(name), ::getpid());
+  EXPECT_EQ(find_process(name + "1"), std::nullopt);
+  EXPECT_EQ(find_process("1" + name), std::nullopt);
+  EXPECT_EQ(find_process(name.substr(name.find(':'))), std::nullopt);
+  EXPECT_EQ(find_process(""), std::nullopt);
 }
 
 TEST(FindProgram, GivesAnAbsolutePath) {
