@@ -1,6 +1,7 @@
 #include "launch/agents/agent_backend.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
@@ -70,7 +71,10 @@ std::string cause_of(const std::exception_ptr& failure) {
 
 AgentBackend::AgentBackend(const BackendContext& context, std::unique_ptr<Launcher> launcher)
     : context_(context), plan_(context.run.plan()), launcher_(std::move(launcher)) {
-  for (const Json& event : store::Journal::read(context_.run.journal_file()))
+  const std::vector<Json> journal = store::Journal::read(context_.run.journal_file());
+  lost_agents_ = left_agents(journal);
+  lost_jobs_ = left_jobs(journal);
+  for (const Json& event : journal)
     if (store::event_of(event) == store::JournalEvent::round_start) {
       const auto [name, round] = store::round_of(event);
       const auto start = fields_from_any<store::RoundStart>(event);
@@ -87,7 +91,10 @@ void AgentBackend::note_attempt(const std::string& name, int round, const std::s
 asio::awaitable<void> AgentBackend::prepare() {
   std::vector<std::string> hosts = used_hosts(plan_, *launcher_);
   allow_open_files(hosts.size() * kFilesPerHost + max_workers(plan_) * kFilesPerWorker);
-  co_await run_on_thread([this] { launcher_->prepare(plan_); });
+  co_await run_on_thread([this] {
+    launcher_->prepare(plan_);
+    launcher_->end_jobs(lost_jobs_);
+  });
   const plan::LauncherTraits& traits = launcher_->traits();
   if (!traits.chooses_hosts && !traits.one_machine) pool_.emplace(launcher_->hosts(plan_));
   fleet_ = std::make_unique<Fleet>(context_.loop, *launcher_, std::move(hosts));
@@ -100,6 +107,8 @@ asio::awaitable<void> AgentBackend::prepare() {
     co_await gather_enough();
   else
     co_await fleet_->connect();
+  note_agents();
+  co_await sweep_lost_agents();
   if (!launcher_->traits().one_clock) co_await compare_clocks();
   const std::string& listen = plan_.telemetry.prometheus;
   if (const auto endpoint = parse_endpoint(listen); endpoint && !is_loopback(endpoint->address))
@@ -202,31 +211,66 @@ asio::awaitable<void> AgentBackend::prepare_round(const RoundTask& task) {
     co_await gather_for(task.plan_case);
   else
     co_await fleet_->connect();
+  note_agents();
   co_await sweep_earlier(task);
   if (task.plan_case.container) co_await provide_image(task.plan_case);
 }
 
+void AgentBackend::note_agents() {
+  for (int node = 0; node < fleet_->size(); ++node) {
+    const std::vector<std::string>& processes = fleet_->identity(node).processes;
+    NotedAgent& noted = noted_agents_[node];
+    if (!fleet_->present(node) || noted.processes == processes) continue;
+    if (!noted.processes.empty())
+      lost_agents_[noted.host].insert(noted.processes.begin(), noted.processes.end());
+    noted = {fleet_->host(node), processes};
+    Json start{{"node", node}, {"host", noted.host}, {"processes", processes}};
+    if (const std::string& job = fleet_->identity(node).job; !job.empty()) start["job"] = job;
+    context_.journal.append(store::JournalEvent::agent_start, start);
+  }
+}
+
+std::vector<std::string> AgentBackend::take_lost_agents(int node) {
+  const auto found = lost_agents_.extract(fleet_->host(node));
+  if (!found) return {};
+  std::set<std::string>& lost = found.mapped();
+  // Those that serve, as other nodes of the same machine, are not lost.
+  for (const auto& [other, noted] : noted_agents_)
+    for (const std::string& process : noted.processes) lost.erase(process);
+  return {lost.begin(), lost.end()};
+}
+
+asio::awaitable<void> AgentBackend::sweep_lost_agents() {
+  for (int node = 0; node < fleet_->size(); ++node) {
+    if (!fleet_->present(node)) continue;
+    const Remains remains{.agents = take_lost_agents(node)};
+    if (!remains.agents.empty()) fleet_->sweep(node, remains);
+  }
+  co_await fleet_->settle();
+}
+
 asio::awaitable<void> AgentBackend::sweep_earlier(const RoundTask& task) {
   const auto earlier = attempts_.find({task.plan_case.name, task.number});
-  if (earlier == attempts_.end()) co_return;
+  if (earlier == attempts_.end()) co_return co_await sweep_lost_agents();
   rendezvous::Placement placement =
       rendezvous::place(plan_, task.plan_case, fleet_->hosts(), task.number);
   for (int node = 0; node < task.plan_case.nodes; ++node)
     placement.bindirs.push_back(launcher_->programs_dir(fleet_->identity(node)).string());
   for (int node = 0; node < task.plan_case.nodes; ++node) {
     // Containers have the same names in every attempt.
-    std::vector<std::vector<std::string>> cleanups;
+    Remains remains{.agents = take_lost_agents(node)};
     const NodePlace place{context_.run.path(), task.plan_case.name, task.number, fleet_->host(node),
                           node};
     const rendezvous::NodeCommands commands =
         rendezvous::resolve_node(plan_, task.plan_case, placement, node,
                                  at_home(launcher_->remote_dir(place), fleet_->identity(node)));
     for (const rendezvous::RankCommand& rank : commands.ranks)
-      if (!rank.cleanup.empty()) cleanups.push_back(rank.cleanup);
-    if (!commands.visitors_cleanup.empty()) cleanups.push_back(commands.visitors_cleanup);
+      if (!rank.cleanup.empty()) remains.cleanups.push_back(rank.cleanup);
+    if (!commands.visitors_cleanup.empty()) remains.cleanups.push_back(commands.visitors_cleanup);
     for (const std::string& id : earlier->second) {
-      fleet_->sweep(node, id, cleanups);
-      cleanups.clear();
+      remains.round_id = id;
+      fleet_->sweep(node, remains);
+      remains = {};
     }
   }
   co_await fleet_->settle();

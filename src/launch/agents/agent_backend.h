@@ -7,6 +7,7 @@
 #include "launch/agents/experiment_host.h"
 #include "launch/agents/fleet.h"
 #include "launch/agents/host_pool.h"
+#include "launch/agents/left_agents.h"
 #include "launch/agents/round.h"
 #include "launch/backend.h"
 
@@ -33,9 +34,15 @@ class AgentBackend : public Backend {
   asio::awaitable<std::map<std::string, std::string>> gather(int nodes);
   asio::awaitable<void> gather_enough();
   asio::awaitable<void> gather_for(const plan::CasePlan& plan_case);
-  /// Ends what earlier attempts at the round left on its nodes: their agents and this run's
-  /// controller may both have been killed.
+  /// Ends what earlier attempts at the round left on its nodes, their agents too: these and this
+  /// run's controller may both have been killed.
   asio::awaitable<void> sweep_earlier(const RoundTask& task);
+  /// Ends agents that were lost, and are still there: they and their guardians were stopped.
+  asio::awaitable<void> sweep_lost_agents();
+  /// Those on the node's host; they are not given again.
+  [[nodiscard]] std::vector<std::string> take_lost_agents(int node);
+  /// Journals the agents that have come, so that whoever goes on with the run can end them.
+  void note_agents();
   void note_attempt(const std::string& name, int round, const std::string& id);
   void leave_out(const std::string& host, const std::string& why, const std::string& instead);
   asio::awaitable<void> provide_image(const plan::CasePlan& plan_case);
@@ -46,7 +53,14 @@ class AgentBackend : public Backend {
   std::unique_ptr<Fleet> fleet_;
   std::optional<HostPool> pool_;  // where the suite lists hosts that can step in
   std::map<std::pair<std::string, int>, std::vector<std::string>> attempts_;  // ids, by round
-  std::set<std::string> left_out_;                                            // as it was said last
+  AgentsByHost lost_agents_;         // of an earlier controller, or replaced by others
+  std::set<std::string> lost_jobs_;  // of the scheduler, of an earlier controller
+  struct NotedAgent {
+    std::string host;
+    std::vector<std::string> processes{};
+  };
+  std::map<int, NotedAgent> noted_agents_;  // by node, as journaled last
+  std::set<std::string> left_out_;          // as it was said last
   bool new_nodes_ = false;
   std::set<std::string> images_;          // that every node has
   Round* current_ = nullptr;              // the round that is running

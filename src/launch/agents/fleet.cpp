@@ -30,8 +30,16 @@ constexpr Nanoseconds kPingEvery = std::chrono::seconds(5);
 constexpr Nanoseconds kControllerSilence = std::chrono::seconds(30);
 constexpr Nanoseconds kByeLimit = std::chrono::seconds(5);
 constexpr Nanoseconds kCloseLimit = std::chrono::seconds(10);
+constexpr auto kCloseLook = std::chrono::milliseconds(20);
 
 }  // namespace
+
+std::vector<std::string> Remains::sweep_args() const {
+  std::vector<std::string> args{"--sweep", round_id};
+  for (const std::string& process : agents) args.insert(args.end(), {"--agent", process});
+  for (const std::vector<std::string>& cleanup : cleanups) args.push_back(dump_line(cleanup));
+  return args;
+}
 
 Fleet::Fleet(asio::io_context& loop, const Launcher& launcher, std::vector<std::string> hosts)
     : loop_(loop),
@@ -272,22 +280,32 @@ asio::awaitable<std::map<int, agent::Report>> Fleet::ask_reports(
   co_return answers;
 }
 
-void Fleet::sweep(int node, const std::string& round_id,
-                  const std::vector<std::vector<std::string>>& cleanups) {
+void Fleet::sweep(int node, const Remains& remains) {
   ++in_background_;
-  const std::string& name = host(node);
-  std::vector<std::string> args{"--sweep", round_id};
-  for (const std::vector<std::string>& cleanup : cleanups) args.push_back(dump_line(cleanup));
-  asio::co_spawn(loop_,
-                 run_process(
-                     launcher_.agent_command(name, identity(node), args), "host " + name, {},
-                     [](std::string_view) {}, kSweepLimit),
-                 [this, alive = alive_](const std::exception_ptr&, const CommandResult&) {
+  asio::co_spawn(loop_, run_sweep(node, remains.sweep_args()),
+                 [this, alive = alive_](const std::exception_ptr&) {
                    // A host that cannot be reached cannot be swept; its agent ends by itself.
                    if (!*alive) return;
                    --in_background_;
                    changed_.cancel();
                  });
+}
+
+asio::awaitable<void> Fleet::run_sweep(int node, std::vector<std::string> args) {
+  // It must not share a connection that is being closed.
+  const std::shared_ptr<bool> alive = alive_;
+  const std::int64_t deadline = mono_now_ns() + kCloseLimit.count();
+  asio::steady_timer look(loop_);
+  while (*alive && closing_ > 0 && mono_now_ns() < deadline) {
+    look.expires_after(kCloseLook);
+    asio::error_code ec;
+    co_await look.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+  }
+  if (!*alive) co_return;
+  const std::string& name = host(node);
+  (void)co_await run_process(
+      launcher_.agent_command(name, identity(node), args), "host " + name, {},
+      [](std::string_view) {}, kSweepLimit);
 }
 
 void Fleet::stop_asking() {
@@ -406,7 +424,15 @@ asio::awaitable<void> Fleet::disconnect() {
     channel->close_input();
   }
   co_await wait(kByeLimit, [this] { return channels_.empty(); });
+  // On this machine closing the channel is enough, and where an allocation is given back, too.
+  std::vector<int> left;
+  if (!launcher_.traits().one_machine)
+    for (const int node : present_)
+      if (const auto found = channels_.find(node);
+          found != channels_.end() && !found->second->command().ask_to_end)
+        left.push_back(node);
   while (!channels_.empty()) close_channel(channels_.begin()->first);
+  for (const int node : left) sweep(node, {.agents = identity(node).processes});
   co_await settle();
 }
 

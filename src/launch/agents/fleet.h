@@ -25,6 +25,16 @@ struct Reply {
   std::string problem{};
 };
 
+/// What is to be ended and cleaned up on a node.
+struct Remains {
+  std::string round_id{};             ///< of the round whose processes are killed; empty: of none
+  std::vector<std::string> agents{};  ///< agent::Hello::processes of those that are lost
+  std::vector<std::vector<std::string>> cleanups{};  ///< commands
+
+  /// Pure: what the agent's program is told to do there.
+  [[nodiscard]] std::vector<std::string> sweep_args() const;
+};
+
 /// The agents of a run, one per node, and the way to each of them. Agents are pinged every few
 /// seconds, so that one whose link was cut notices that the controller is gone.
 class Fleet {
@@ -82,10 +92,9 @@ class Fleet {
     for (int node = 0; node < size(); ++node) requests.emplace(node, request);
     return ask(std::move(requests), limit);
   }
-  /// Kills what a round left on a node whose agent was lost, and runs `cleanups` there. Goes on in
-  /// the background, bounded; settle() waits for it.
-  void sweep(int node, const std::string& round_id,
-             const std::vector<std::vector<std::string>>& cleanups);
+  /// Kills what a round or an agent left on a node, and cleans up there. Goes on in the background,
+  /// bounded; settle() waits for it.
+  void sweep(int node, const Remains& remains);
   asio::awaitable<void> settle();
 
   /// The hello of the node's agent when it last came; an empty one if it never did.
@@ -103,7 +112,8 @@ class Fleet {
   void send(int node, const agent::Request& request);
   /// Gives up on a node: its channel is killed. No `lost` call follows.
   void drop(int node);
-  /// Sends bye and waits, bounded, until every agent has ended.
+  /// Sends bye and waits, bounded, until every agent has ended. One that does not, because it and
+  /// its guardian are stopped, is killed.
   asio::awaitable<void> disconnect();
 
   [[nodiscard]] const std::vector<std::string>& hosts() const noexcept { return hosts_; }
@@ -133,6 +143,7 @@ class Fleet {
                  std::int64_t since_ns);
   void ping();
   void close_channel(int node);
+  asio::awaitable<void> run_sweep(int node, std::vector<std::string> args);
   asio::awaitable<void> closed();  // what was closed is gone
   asio::awaitable<void> wait(Nanoseconds limit, const std::function<bool()>& until);
 

@@ -279,7 +279,8 @@ void Round::apply(const RoundMachine::Actions& actions) {
     if (!failure_) failure_ = std::current_exception();
   }
   for (const int node : actions.drop) fleet_.drop(node);
-  for (const int node : actions.sweep) fleet_.sweep(node, id_, cleanups_[node]);
+  for (const int node : actions.sweep)
+    fleet_.sweep(node, {id_, fleet_.identity(node).processes, cleanups_[node]});
   for (const auto& [node, request] : actions.stop) fleet_.send(node, request);
   changed_.cancel();
 }

@@ -165,6 +165,14 @@ TEST_P(FaultTable, AnAgentIsStopped) {
   expect_resume_completes();
 }
 
+TEST_P(FaultTable, AnAgentAndItsGuardianAreStopped) {
+  const pid_t pid = start_waiting();
+  kill_agent(1, SIGSTOP, /*guardian_too=*/true);
+  expect_end(pid, 5, "lost", "the agent on " + site_->host(1) + " was lost");
+  expect_nothing_left();
+  expect_resume_completes();
+}
+
 TEST_P(FaultTable, TheControllerIsKilled) {
   const pid_t pid = start_waiting();
   ::kill(pid, SIGKILL);
@@ -178,6 +186,15 @@ TEST_P(FaultTable, ControllerAndAgentAreKilled) {
   ::kill(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 10s));
   // A rank may be left of which nobody knows but its mark: resuming ends it.
+  expect_resume_completes();
+}
+
+TEST_P(FaultTable, TheControllerIsKilledWhileAnAgentAndItsGuardianAreStopped) {
+  const pid_t pid = start_waiting();
+  kill_agent(1, SIGSTOP, /*guardian_too=*/true);
+  ::kill(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 10s));
+  // They cannot notice it: resuming ends them.
   expect_resume_completes();
 }
 

@@ -2,9 +2,12 @@
 #include <asio/io_context.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "core/files.h"
+#include "core/process_name.h"
 #include "core/text.h"
+#include "eventually.h"
 #include "launch/agents/fleet.h"
 #include "temporary_folder.h"
 
@@ -35,28 +38,54 @@ class OverheardLauncher : public Launcher {
   std::vector<std::string> do_agent_command(const std::string& /*host*/,
                                             const agent::Hello& /*hello*/,
                                             const std::vector<std::string>& args) const override {
-    return args;
+    std::vector<std::string> argv{ASSAY_BIN_DIR "/assay-agent"};
+    argv.insert(argv.end(), args.begin(), args.end());
+    return argv;
   }
 
   std::filesystem::path file_;
 };
 
-// A link that is cut in the first seconds must not leave the agent alone for longer than later.
-TEST(Fleet, PingsAnAgentAsSoonAsItAnswers) {
-  const testing::TemporaryFolder folder;
-  const std::filesystem::path told = folder.path() / "told";
-  asio::io_context loop(1);
-  const OverheardLauncher launcher(told);
-  Fleet fleet(loop, launcher, {"far"});
-  bool there = false;
-  asio::co_spawn(loop, fleet.connect(), [&](const std::exception_ptr& error) { there = !error; });
-  while (!there && loop.run_one_for(10s) > 0) {
+class Fleets : public ::testing::Test {
+ protected:
+  void connect() {
+    bool there = false;
+    asio::co_spawn(loop_, fleet_.connect(),
+                   [&](const std::exception_ptr& error) { there = !error; });
+    while (!there && loop_.run_one_for(10s) > 0) {
+    }
+    ASSERT_TRUE(there);
   }
-  ASSERT_TRUE(there);
-  loop.run_for(1s);
-  EXPECT_THAT(read_file(told), HasSubstr("\"ping\""));
-  asio::co_spawn(loop, fleet.disconnect(), [&](const std::exception_ptr&) { loop.stop(); });
-  loop.run_for(20s);
+  void disconnect() {
+    asio::co_spawn(loop_, fleet_.disconnect(), [&](const std::exception_ptr&) { loop_.stop(); });
+    loop_.run_for(60s);
+  }
+
+  const testing::TemporaryFolder folder_;
+  const std::filesystem::path told_ = folder_.path() / "told";
+  asio::io_context loop_{1};
+  const OverheardLauncher launcher_{told_};
+  Fleet fleet_{loop_, launcher_, {"far"}};
+};
+
+// A link that is cut in the first seconds must not leave the agent alone for longer than later.
+TEST_F(Fleets, PingAnAgentAsSoonAsItAnswers) {
+  connect();
+  loop_.run_for(1s);
+  EXPECT_THAT(read_file(told_), HasSubstr("\"ping\""));
+  disconnect();
+}
+
+TEST_F(Fleets, KillAnAgentThatIsStoppedWithItsGuardianAtTheEnd) {
+  connect();
+  std::vector<pid_t> both;
+  for (const std::string& name : fleet_.identity(0).processes)
+    if (const auto pid = find_process(name)) both.push_back(*pid);
+  ASSERT_EQ(both.size(), 2u);
+  for (const pid_t pid : both) ::kill(pid, SIGSTOP);
+  disconnect();
+  for (const std::string& name : fleet_.identity(0).processes)
+    EXPECT_TRUE(testing::eventually([&] { return !find_process(name); })) << name;
 }
 
 }  // namespace
