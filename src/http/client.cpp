@@ -162,7 +162,13 @@ Response Client::send(const Request& request, const Exchange& exchange) {
   const Nanoseconds limit = state_->options.total_limit;
   const std::int64_t deadline_ns =
       limit.count() > 0 ? start + limit.count() : std::numeric_limits<std::int64_t>::max();
-  const auto stopped = [&] { return Cancelled(redact(what + " was cancelled"), request.host()); };
+  std::string before;  // what the last try got
+  const auto stopped = [&] {
+    return Cancelled(
+        redact(before.empty() ? what + " was cancelled"
+                              : fmt::format("{} was cancelled; before, it got {}", what, before)),
+        request.host());
+  };
   bool renewed = false;
   EasyHandle handle = state_->take();
   for (int tries = 1;; ++tries) {
@@ -207,6 +213,7 @@ Response Client::send(const Request& request, const Exchange& exchange) {
                                    : "")),
             request.host(), advice_for(outcome));
     }
+    before = answered ? fmt::format("status {}", response.status) : outcome.cause;
     if (!pause_unless_stopped(pause, exchange.stop)) throw stopped();
   }
 }

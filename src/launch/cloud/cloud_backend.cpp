@@ -6,12 +6,15 @@
 #include <asio/post.hpp>
 #include <fmt/format.h>
 
+#include "core/cancelled.h"
 #include "core/error.h"
+#include "core/timed_stop.h"
 #include "core/units.h"
 #include "http/retry.h"
 #include "http/url.h"
 #include "launch/cloud/cloud_job.h"
 #include "launch/cloud/retry_while_unreachable.h"
+#include "launch/cloud/start_clock.h"
 #include "launch/run_on_thread.h"
 
 namespace assay::launch {
@@ -52,12 +55,15 @@ Json check_cloud(const Connect& connect, const plan::Plan& plan,
                  const plan::JobServiceOptions& options, const std::stop_token& stop,
                  const std::function<void(const std::string&)>& waiting) {
   const Nanoseconds limit = answer_limit(plan);
+  const StartClock clock(options.start, fmt::format("cluster.{}.start", plan.cluster.launcher()));
+  const TimedStop end(stop, options.start);
   const std::unique_ptr<CloudConnection> cloud = connect(limit);
   cloud->jobs->check_cases(plan);
   // A service that does not answer at all is taken for a mistake in the suite, and shows at once.
   RetryWhileUnreachable retry(options.wait, options.poll, std::chrono::seconds(30), stop, waiting,
                               Patience::with_a_busy_service);
-  const auto asked = [&](const std::string& what, const std::string& endpoint, auto question) {
+  retry.end_at(clock.end_ns());
+  const auto ask = [&](const std::string& what, const std::string& endpoint, auto question) {
     return retry(what, [&] {
       const SaidWhenSilent said([&] {
         waiting(fmt::format("{}: {} has not answered yet (it has {} for an answer)", what,
@@ -66,10 +72,21 @@ Json check_cloud(const Connect& connect, const plan::Plan& plan,
       return question();
     });
   };
+  const auto ask_in_time = [&](const std::string& what, const std::string& endpoint,
+                               auto question) {
+    try {
+      return ask(what, endpoint, question);
+    } catch (const OutOfTime& silence) {
+      throw clock.over(what, silence);
+    } catch (const Cancelled& cut) {
+      throw clock.over(what, OutOfTime(what, cut));
+    }
+  };
   try {
-    asked("looking at the bucket", options.store_endpoint, [&] { cloud->bucket.check(stop); });
-    return asked("looking at what the service has", options.endpoint,
-                 [&] { return cloud->jobs->check(plan, stop); });
+    ask_in_time("looking at the bucket", options.store_endpoint,
+                [&] { cloud->bucket.check(end.token()); });
+    return ask_in_time("looking at what the service has", options.endpoint,
+                       [&] { return cloud->jobs->check(plan, end.token()); });
   } catch (const Interrupted&) {
     throw Error(ErrorKind::environment, "interrupted before anything was uploaded",
                 options.endpoint, "go on with --resume");

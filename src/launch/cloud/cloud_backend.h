@@ -11,10 +11,10 @@ namespace assay::launch {
 
 /// Looks at all that a run of this plan needs, before anything is uploaded: the code, the bucket,
 /// what the service has. Waits while the service says that it is busy, for as long as a job may
-/// wait. No request waits longer for its answer than limits.time, and a minute at most, its tries
-/// included; `waiting` is told of one that is not answered in two seconds, from another thread but
-/// never twice at once. Gives what it runs jobs on, for system.json. Throws Error; what is wrong in
-/// the suite is of kind config.
+/// wait. All of it ends within the options' `start`. No request waits longer for its answer than
+/// limits.time, and a minute at most, its tries included; `waiting` is told of one that is not
+/// answered in two seconds, from another thread but never twice at once. Gives what it runs jobs
+/// on, for system.json. Throws Error; what is wrong in the suite is of kind config.
 [[nodiscard]] Json check_cloud(const Connect& connect, const plan::Plan& plan,
                                const plan::JobServiceOptions& options, const std::stop_token& stop,
                                const std::function<void(const std::string&)>& waiting);

@@ -135,30 +135,25 @@ void CloudJob::make_anew() {
 }
 
 void CloudJob::create() {
+  StartClock clock(context_.options.start, key("start"));
   // It may have been made by a process that died before it could note that.
-  if (const auto found = retry_in_time("looking for " + named(), [&](const std::stop_token& stop) {
-        return context_.cloud.jobs->find(job(), stop);
-      })) {
+  if (const auto found = ask_before(
+          "looking for " + named(), clock,
+          [&](const std::stop_token& stop) { return context_.cloud.jobs->find(job(), stop); })) {
     state_.id = found->id;
     return save();
   }
-  state_.code = upload_code();
+  state_.code = upload_code(clock);
   save();
-  const ServiceJob made = retry_in_time("creating " + named(), [&](const std::stop_token& stop) {
-    if (const auto found = context_.cloud.jobs->find(job(), stop)) return *found;
-    return context_.cloud.jobs->create(job(), stop);
-  });
+  const ServiceJob made =
+      ask_before("creating " + named(), clock, [&](const std::stop_token& stop) {
+        if (const auto found = context_.cloud.jobs->find(job(), stop)) return *found;
+        return context_.cloud.jobs->create(job(), stop);
+      });
   state_.id = made.id;
   state_.created_ns = wall_now_ns();
   save();
   journal(store::JournalEvent::job_created, {{"job", state_.name}, {"id", state_.id}});
-}
-
-Error CloudJob::no_answer(const std::string& what, const OutOfTime& silence) const {
-  return {ErrorKind::environment,
-          fmt::format("{} did not work within limits.time ({})", what,
-                      format_duration(case_.limits.time)),
-          silence.where(), silence.advice()};
 }
 
 RoundJob CloudJob::job() const {
@@ -173,13 +168,15 @@ cloud::FolderFiles CloudJob::code_files() const {
   return context_.cloud.jobs->code_files(context_.options.code, case_, folder_);
 }
 
-std::string CloudJob::upload_code() {
+std::string CloudJob::upload_code(StartClock& clock) {
   const fs::path& folder = context_.options.code;
   const cloud::FolderFiles files = code_files();
+  clock.add(files);
   std::string hash = cloud::hash_of(files);
-  const cloud::SyncReport report = retry_("uploading the code", [&] {
+  const std::string what = "uploading the code";
+  const cloud::SyncReport report = retry_before(what, clock, [&](const std::stop_token& stop) {
     return cloud::sync_files(context_.cloud.bucket, files, context_.options.code_prefix(hash),
-                             {.stop = context_.asked, .progress = said("uploading the code")});
+                             {.stop = stop, .progress = said(what)});
   });
   // Under a hash there is only what has it: a folder that changed meanwhile is another one.
   if (cloud::hash_of(code_files()) != hash)

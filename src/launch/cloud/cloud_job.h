@@ -12,6 +12,7 @@
 #include "launch/cloud/cloud_connection.h"
 #include "launch/cloud/cloud_job_state.h"
 #include "launch/cloud/retry_while_unreachable.h"
+#include "launch/cloud/start_clock.h"
 #include "launch/observer.h"
 #include "store/journal.h"
 #include "store/run_dir.h"
@@ -47,12 +48,14 @@ class CloudJob {
   /// Tells of a transfer, once a second at most.
   std::function<void(std::uint64_t done, std::uint64_t total)> said(const std::string& what);
   void prepare();
+  /// Everything that comes before the job is there, within one StartClock.
   void create();
   /// As the service is asked for it, with the code that it was made with.
   [[nodiscard]] RoundJob job() const;
   [[nodiscard]] cloud::FolderFiles code_files() const;
-  /// Uploads the code to where its content is named; gives its hash.
-  std::string upload_code();
+  /// Uploads the code to where its content is named, for which the clock gets the time; gives its
+  /// hash.
+  std::string upload_code(StartClock& clock);
   /// What the job runs, for the judge.
   void journal_executed();
   RoundOutcome follow();
@@ -71,22 +74,28 @@ class CloudJob {
   [[nodiscard]] std::stop_token working() const {
     return bound_ ? bound_->token() : context_.asked;
   }
-  /// retry_ with a question before the job is there, given up when limits.time is over, whatever
-  /// tries are still to come.
+  /// retry_ before the job is there: given up when the start's time is over, whatever tries are
+  /// still to come.
   template <class F>
-  auto retry_in_time(const std::string& what, F&& question) {
-    const Nanoseconds limit = case_.limits.time;
-    const TimedStop end(context_.asked, limit.count() > 0 ? std::optional(limit) : std::nullopt);
-    retry_.end_at(limit.count() > 0 ? mono_now_ns() + limit.count() : 0);
+  auto retry_before(const std::string& what, const StartClock& clock, F&& work) {
+    const TimedStop end(context_.asked, clock.left());
+    retry_.end_at(clock.end_ns());
     try {
-      auto answer = retry_(what, [&] { return question(end.token()); });
+      auto answer = retry_(what, [&] { return work(end.token()); });
       retry_.end_at(0);
       return answer;
     } catch (const OutOfTime& silence) {
-      throw no_answer(what, silence);
+      throw clock.over(what, silence);
     }
   }
-  [[nodiscard]] Error no_answer(const std::string& what, const OutOfTime& silence) const;
+  /// The same with a question, which has limits.time, too.
+  template <class F>
+  auto ask_before(const std::string& what, const StartClock& clock, F&& question) {
+    const Nanoseconds limit = case_.limits.time;
+    if (limit.count() > 0 && limit < clock.left())
+      return retry_before(what, StartClock(limit, "limits.time"), question);
+    return retry_before(what, clock, question);
+  }
   /// Nothing while the job goes on.
   std::optional<RoundOutcome> look(const ServiceJob& job);
   std::optional<RoundOutcome> check_limits(const ServiceJob& job);

@@ -50,9 +50,7 @@ void RetryWhileUnreachable::wait_or_rethrow(const std::string& what, const Error
     since = now;
     next_ = first_pause_;
   }
-  if (end_ns_ != 0 && now >= end_ns_)
-    throw OutOfTime(ErrorKind::environment, what + " did not work: " + error.message(),
-                    error.where(), "when the service can be reached again, go on with --resume");
+  if (end_ns_ != 0 && now >= end_ns_) throw OutOfTime(what, error);
   if (now - since > max_wait_.count())
     throw Error(ErrorKind::environment,
                 fmt::format("{} did not work for {:.0f} s: {}", what,

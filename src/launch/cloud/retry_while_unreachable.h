@@ -12,10 +12,18 @@ namespace assay::launch {
 /// The user asked to end while something was waited for.
 struct Interrupted {};
 
-/// The time for it was over before the service answered.
+/// The time for it was over before the service answered. Of kind environment; `cause` is what was
+/// heard last.
 class OutOfTime : public Error {
  public:
-  using Error::Error;
+  OutOfTime(const std::string& what, const Error& cause)
+      : Error(ErrorKind::environment, what + " did not work: " + cause.message(), cause.where(),
+              "when the service can be reached again, go on with --resume"),
+        cause_(cause.message()) {}
+  [[nodiscard]] const std::string& cause() const noexcept { return cause_; }
+
+ private:
+  std::string cause_;
 };
 
 /// What is waited out: a service that answers that it is busy or in trouble (429, 5xx), or also one

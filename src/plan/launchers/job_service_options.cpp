@@ -45,8 +45,9 @@ std::string read_endpoint(const Node& node) {
 }
 
 const std::vector<std::string>& JobServiceOptions::shared_keys() {
-  static const std::vector<std::string> all{"bucket",      "prefix", "code", "job_name",
-                                            "credentials", "wait",   "poll", "stop_on_interrupt"};
+  static const std::vector<std::string> all{"bucket",   "prefix",      "code",
+                                            "job_name", "credentials", "wait",
+                                            "start",    "poll",        "stop_on_interrupt"};
   return all;
 }
 
@@ -69,6 +70,8 @@ void JobServiceOptions::read_shared(const Mapping& map) {
   if (const Node* file = map.find("credentials")) credentials = read_folder(*file);
   constexpr Nanoseconds kMaxWait = std::chrono::hours(24 * 30);
   if (const Node* node = map.find("wait")) wait = node->duration(std::chrono::seconds(1), kMaxWait);
+  if (const Node* node = map.find("start"))
+    start = node->duration(std::chrono::seconds(1), kMaxWait);
   if (const Node* node = map.find("poll"))
     poll = node->duration(std::chrono::milliseconds(10), kMaxWait);
 }

@@ -22,9 +22,10 @@ struct JobServiceOptions {
   std::filesystem::path code;     ///< the folder that is uploaded
   std::string job_name = "assay";
   bool stop_on_interrupt = false;
-  std::filesystem::path credentials;           ///< empty: the environment
-  Nanoseconds wait = std::chrono::hours(24);   ///< that a job may stay pending
-  Nanoseconds poll = std::chrono::seconds(2);  ///< the first pause between two questions; grows
+  std::filesystem::path credentials;             ///< empty: the environment
+  Nanoseconds wait = std::chrono::hours(24);     ///< that a job may stay pending
+  Nanoseconds start = std::chrono::minutes(30);  ///< that all may take which comes before the job
+  Nanoseconds poll = std::chrono::seconds(2);    ///< the first pause between two questions; grows
 
   /// Keys below the bucket: code by its content, so that no run can change another's, and what a
   /// round's job writes.
@@ -54,6 +55,7 @@ struct JobServiceOptions {
     field.optional("stop_on_interrupt", self.stop_on_interrupt);
     field.optional("credentials", self.credentials);
     field.optional("wait_ns", self.wait);
+    field.optional("start_ns", self.start);
     field.optional("poll_ns", self.poll);
   }
 };

@@ -484,8 +484,47 @@ TEST_F(CloudRun, AServiceThatDripsBeforeTheJobIsMadeDoesNotHoldItBeyondItsLimits
          {"count", -1}});
   const CommandResult result = assay({"run", file}, 60s);
   EXPECT_EQ(result.status.code, 3) << result.out << result.err;
-  EXPECT_THAT(result.err, AllOf(HasSubstr("within limits.time (4.00 s)"),
+  EXPECT_THAT(result.err, AllOf(HasSubstr("within 4.00 s (limits.time)"),
                                 HasSubstr(emulator_->url().substr(7))));
+}
+
+// Each is answered within its own limit.
+TEST_F(CloudRun, RequestsThatDripAtTheStartDoNotAddUp) {
+  const std::string file = suite(kResults, "    start: 2s");
+  fault({{"kind", "drip"}, {"method", "GET"}, {"delay_ms", 5}, {"count", -1}});
+  const CommandResult result = assay({"check", file}, 60s);
+  EXPECT_EQ(result.status.code, 3) << result.out << result.err;
+  EXPECT_THAT(result.out + result.err,
+              AllOf(HasSubstr("within 2.00 s (cluster.modelarts.start)"), HasSubstr("looking at "),
+                    HasSubstr(emulator_->url().substr(7)), HasSubstr("--resume")));
+}
+
+TEST_F(CloudRun, UploadsThatDripDoNotAddUp) {
+  write_key({{"parallel", 1}, {"attempts", 1}});
+  const std::string file = suite(kResults, "    start: 3s");
+  for (int i = 0; i < 39; ++i) write(fmt::format("code/{}.txt", i), "x");
+  // One alone is done within a second or two.
+  fault({{"kind", "drip"}, {"method", "PUT"}, {"delay_ms", 5}, {"count", -1}});
+  const std::int64_t begin = mono_now_ns();
+  const CommandResult result = assay({"run", file}, 120s);
+  EXPECT_EQ(result.status.code, 3) << result.out << result.err;
+  EXPECT_LT(mono_now_ns() - begin, 40'000'000'000) << "13 s are allowed";
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("uploading the code did not work within 13."),
+                    HasSubstr("(cluster.modelarts.start: 3.00 s, and what 40 files of "),
+                    HasSubstr("PUT /bucket-one/"), HasSubstr("upload less")));
+  clear_faults();
+  const CommandResult resumed = assay({"run", "--resume", "results/latest"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+}
+
+TEST_F(CloudRun, AServiceThatStaysBusyAtTheStartDoesNotHoldItBeyondIt) {
+  const std::string file = suite(kResults, "    start: 3s");
+  fault({{"kind", "status"}, {"status", 503}, {"count", -1}});
+  const CommandResult run = assay({"run", file}, 120s);
+  EXPECT_EQ(run.status.code, 3) << run.out << run.err;
+  EXPECT_THAT(run.err, AllOf(HasSubstr("looking at the bucket did not work within 3.00 s"),
+                             HasSubstr("503"), HasSubstr("cluster.modelarts.start")));
 }
 
 TEST_F(CloudRun, WaitsAtItsStartForAServiceThatIsBusy) {

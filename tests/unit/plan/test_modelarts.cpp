@@ -37,6 +37,14 @@ TEST(ModelArtsSuite, StartsOneCommandAnInstanceAndHasTheMetricsOfAisBench) {
   EXPECT_EQ(plan_of(suite_text("region: r, results: perflog")).cases[0].metrics.size(), 0U);
 }
 
+TEST(ModelArtsSuite, HasTheTimeThatAStartMayTake) {
+  const auto start_of = [](const std::string& keys) {
+    return std::get<ModelArtsOptions>(plan_of(suite_text(keys)).cluster.options).start;
+  };
+  EXPECT_EQ(start_of("region: r"), std::chrono::minutes(30));
+  EXPECT_EQ(start_of("region: r, start: 90s"), std::chrono::seconds(90));
+}
+
 TEST(ModelArtsSuite, RefusesEndpointsThatDoNotEncrypt) {
   const std::string local = "endpoint: 'http://127.0.0.1:1', obs_endpoint: 'http://127.0.0.1:1'";
   EXPECT_NO_THROW((void)plan_of(suite_text(local)));
