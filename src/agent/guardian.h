@@ -25,7 +25,7 @@ namespace assay::agent {
 /// SIGKILL for everything below this process until nothing is left, for a second or two at most.
 void kill_descendants();
 
-/// The names (core/process_name.h) of the guardian, where there is one, and of this process, to be
+/// The names (core/process_name.h) of this process and of its guardian, where there is one, to be
 /// called by guarded work.
 [[nodiscard]] std::vector<std::string> agent_processes();
 

@@ -29,7 +29,7 @@ struct Hello {
   std::string address;  ///< under which other nodes reach it
   std::string boot_id;
   std::string job;  ///< the scheduler's; "17+1" for a component of a heterogeneous one
-  /// The guardian and the agent by name (core/process_name.h), so that a sweep finds them whatever
+  /// The agent and its guardian by name (core/process_name.h), so that a sweep finds them whatever
   /// became of them.
   std::vector<std::string> processes;
 
