@@ -209,6 +209,9 @@ class IndexReader {
     if (length < 0) wrong(fmt::format("sequence {} has a length of {}", sequence, length));
     if (offset < 0 || offset > bin_size_ || length > (bin_size_ - offset) / width)
       outside(sequence, offset, length);
+    if (offset % width != 0)
+      wrong(fmt::format("sequence {} begins at byte {}, within a token of {} bytes", sequence,
+                        offset, width));
     in_order_ = in_order_ && offset == begins.back() * width;
     set_.offsets_.push_back(offset);
     begins.push_back(begins.back() + length);
@@ -241,7 +244,34 @@ class IndexReader {
       wrong(fmt::format("its sequences have {} of the {} bytes of {}: it is cut, or of another set",
                         set_.begins_.back() * width, bin_size_,
                         set_.bin_.path().filename().string()));
-    if (in_order_) set_.offsets_ = {};
+    if (in_order_)
+      set_.offsets_ = {};
+    else
+      require_each_byte_once();
+  }
+
+  // Sequences lie in any order, but one behind the other: neither overlap nor gap.
+  void require_each_byte_once() const {
+    const std::vector<std::int64_t>& offsets = set_.offsets_;
+    const auto bytes_of = [&](std::size_t i) {
+      return (set_.begins_[i + 1] - set_.begins_[i]) * static_cast<std::int64_t>(width_);
+    };
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < offsets.size(); ++i)
+      if (bytes_of(i) > 0) order.push_back(i);
+    const auto by_offset = [&](std::size_t a, std::size_t b) { return offsets[a] < offsets[b]; };
+    if (!std::ranges::is_sorted(order, by_offset)) std::ranges::stable_sort(order, by_offset);
+    std::int64_t end = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::int64_t offset = offsets[order[i]];
+      if (offset < end)
+        wrong(fmt::format("sequence {} begins at byte {}, within sequence {}, which ends at {}",
+                          order[i], offset, order[i - 1], end));
+      if (offset > end)
+        wrong(fmt::format("the bytes {} … {} of {} are of no sequence", end, offset - 1,
+                          set_.bin_.path().filename().string()));
+      end = offset + bytes_of(order[i]);
+    }
   }
 
   IndexedSet& set_;

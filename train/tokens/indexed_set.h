@@ -16,7 +16,8 @@ class IndexedSet final : public TokenStream {
  public:
   /// `path` is PREFIX, PREFIX.idx or PREFIX.bin. Everything in the index is checked. Throws Error
   /// of kind environment with the place: a file that is cut, too long or of another kind, sizes
-  /// that contradict each other, an entry outside of .bin, bytes of .bin that no entry has.
+  /// that contradict each other, an entry outside of .bin or within a token, bytes of .bin that no
+  /// entry has or that several have.
   explicit IndexedSet(const std::filesystem::path& path);
 
   [[nodiscard]] std::span<const std::int64_t> starts() const noexcept override { return starts_; }

@@ -95,6 +95,30 @@ TEST_F(IndexedSetTest, SequencesMayLieInAnyOrder) {
   EXPECT_THAT(part, ElementsAre(15, 12, 10));
 }
 
+TEST_F(IndexedSetTest, BytesThatSeveralSequencesHaveAreRefused) {
+  EXPECT_THAT(refusal(index(raw<std::int32_t>({2, 1, 3}), raw<std::int64_t>({0, 0, 0}))),
+              HasSubstr("sequence 1 begins at byte 0, within sequence 0, which ends at 4"));
+  // Not in the order of the file.
+  EXPECT_THAT(refusal(index(raw<std::int32_t>({3, 1, 2}), raw<std::int64_t>({6, 2, 0}))),
+              HasSubstr("sequence 1 begins at byte 2, within sequence 2, which ends at 4"));
+}
+
+TEST_F(IndexedSetTest, BytesBetweenSequencesAreRefused) {
+  // As many bytes as the file has: one is used twice instead.
+  EXPECT_THAT(refusal(index(raw<std::int32_t>({3, 1, 2}), raw<std::int64_t>({6, 6, 0}))),
+              HasSubstr("the bytes 4 … 5 of set.bin are of no sequence"));
+}
+
+TEST_F(IndexedSetTest, ASequenceThatBeginsWithinATokenIsRefused) {
+  EXPECT_THAT(refusal(index(raw<std::int32_t>({2, 1, 3}), raw<std::int64_t>({0, 4, 5}))),
+              HasSubstr("sequence 2 begins at byte 5, within a token of 2 bytes"));
+}
+
+TEST_F(IndexedSetTest, AnEmptySequenceMayBeAnywhere) {
+  const IndexedSet set(write(index(raw<std::int32_t>({3, 0, 3}), raw<std::int64_t>({6, 2, 0}))));
+  EXPECT_THAT(all_tokens(set), ElementsAre(13, 14, 15, 10, 11, 12));
+}
+
 TEST_F(IndexedSetTest, TheOlderIndexIsReadWithAndWithoutDocuments) {
   const IndexedSet megatron(write(old_index(true)));
   EXPECT_THAT(all_tokens(megatron), ElementsAre(10, 11, 12, 13, 14, 15));
