@@ -76,7 +76,7 @@ tokens::Bpe tokenizer_of(const Arguments& arguments, const std::vector<tokens::T
 std::string summary_of(const tokens::Tokenized& done, const fs::path& prefix,
                        std::int64_t vocabulary, double seconds) {
   std::string text = fmt::format(
-      "{}: {} documents, {} tokens of a vocabulary of {}, {:.2f} bytes a token, {}/s\n",
+      "{}: {} documents, {} tokens of a vocabulary of {}, {:.2f} bytes of text a token, {}/s\n",
       prefix.string(), done.documents, done.tokens, vocabulary,
       static_cast<double>(done.bytes) / static_cast<double>(std::max<std::int64_t>(1, done.tokens)),
       format_bytes(static_cast<double>(done.bytes) / seconds));
@@ -130,6 +130,7 @@ int run_tokenize(const std::vector<std::string>& given) {
                                               {"tokens", done.tokens},
                                               {"vocabulary", bpe.vocabulary()},
                                               {"bytes", done.bytes},
+                                              {"file_bytes", done.file_bytes},
                                               {"seconds", seconds}})
                                : summary_of(done, prefix, bpe.vocabulary(), seconds);
   std::fputs(out.c_str(), stdout);

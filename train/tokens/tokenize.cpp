@@ -59,12 +59,14 @@ std::int64_t bytes_of(std::span<const TextFile> files) {
 struct EncodedPart {
   std::vector<std::int32_t> ids;
   std::vector<std::size_t> ends;
+  std::int64_t bytes = 0;  // of the documents' text
 };
 
 void encode_part(const TextPart& part, const TokenizeOptions& options, BpeEncoder& encoder,
                  EncodedPart& out) {
   each_document(part, options.key, [&](std::string_view text) {
     encoder.encode(text, out.ids);
+    out.bytes += static_cast<std::int64_t>(text.size());
     if (part.json_lines) out.ends.push_back(out.ids.size());
   });
   if (!part.json_lines && part.ends_file) out.ends.push_back(out.ids.size());
@@ -128,9 +130,10 @@ Tokenized tokenize(std::span<const TextFile> files, const Bpe& bpe, const Tokeni
         });
         for (std::size_t i = 0; i < parts.size(); ++i) {
           documents.add(encoded[i]);
-          done.bytes += static_cast<std::int64_t>(parts[i].text.size());
+          done.bytes += encoded[i].bytes;
+          done.file_bytes += static_cast<std::int64_t>(parts[i].text.size());
         }
-        if (options.progress) options.progress(done.bytes, all, done.tokens);
+        if (options.progress) options.progress(done.file_bytes, all, done.tokens);
       });
   return done;
 }

@@ -17,12 +17,13 @@ struct TokenizeOptions {
   std::string key = "text";               ///< of JSON Lines: the member with the text
   int threads = 0;                        ///< 0: one a processor
   std::optional<std::int32_t> end_token;  ///< behind each document
-  /// Bytes of text so far, of all of it, and tokens so far.
+  /// Bytes of the files so far, of all of them, and tokens so far.
   std::function<void(std::int64_t, std::int64_t, std::int64_t)> progress;
 };
 
 struct Tokenized {
-  std::int64_t bytes = 0;  ///< of the files
+  std::int64_t bytes = 0;       ///< of the documents' text
+  std::int64_t file_bytes = 0;  ///< of the files: JSON's names and escapes included
   std::int64_t documents = 0;
   std::int64_t empty_documents = 0;  ///< left out
   std::int64_t tokens = 0;           ///< the end tokens included

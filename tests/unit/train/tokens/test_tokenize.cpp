@@ -54,6 +54,14 @@ TEST_F(TokenizeTest, AFileIsADocumentAndSoIsALineOfJson) {
   EXPECT_EQ(done_.documents, 3);
 }
 
+TEST_F(TokenizeTest, BytesAreThoseOfTheTextAndNotOfTheFile) {
+  folder_.write("a.jsonl", "{\"id\": 12345, \"text\": \"the \\u00e9\"}\n");
+  folder_.write("b.txt", "the end");
+  static_cast<void>(documents({}));
+  EXPECT_EQ(done_.bytes, 6 + 7);
+  EXPECT_EQ(done_.file_bytes, 36 + 7);
+}
+
 TEST_F(TokenizeTest, ThreadsAndPartsChangeNothing) {
   std::string text;
   std::string lines;
