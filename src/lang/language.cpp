@@ -79,6 +79,11 @@ std::string tr(std::string_view english) {
   return in_language(reader_language(), english);
 }
 
+std::string tr_whole(std::string_view text) {
+  if (reader_language() == Language::english) return std::string(text);
+  return std::string(chinese_messages().find(text).value_or(text));
+}
+
 std::string tr_lines(std::string_view english) {
   if (reader_language() == Language::english) return std::string(english);
   std::string out;

@@ -40,6 +40,10 @@ void set_reader_language(Language language) noexcept;
 [[nodiscard]] std::string in_language(Language language, std::string_view english);
 [[nodiscard]] std::string tr(std::string_view english);
 
+/// The same for a text that anybody may have written, as the description of a suite: it is a
+/// message as a whole, or it stays as it is.
+[[nodiscard]] std::string tr_whole(std::string_view text);
+
 /// The same for every line of a text and every column of a line: "  name   what it means".
 [[nodiscard]] std::string tr_lines(std::string_view english);
 

@@ -65,15 +65,16 @@ std::vector<Piece> pieces_of(std::string_view form) {
 struct Joint {
   std::string_view english;
   std::string_view translation;
+  bool of_prose = false;  ///< people write it within a sentence, too
 };
 constexpr std::array<Joint, 8> kJoints{{{"\n", "\n"},
                                         {" · ", " · "},
                                         {" × ", " × "},
                                         {"; ", "；"},
-                                        {". ", "。"},
+                                        {". ", "。", true},
                                         {": ", "："},
-                                        {", ", "，"},
-                                        {" and ", "和"}}};
+                                        {", ", "，", true},
+                                        {" and ", "和", true}}};
 
 constexpr std::array<std::pair<char, const char*>, 5> kEnds{
     {{'.', "。"}, {':', "："}, {'?', "？"}, {',', "，"}, {';', "；"}}};
@@ -124,6 +125,21 @@ bool is_plain_value(std::string_view text) {
   const auto blanks = std::ranges::count(text, ' ');
   return text.empty() || blanks == 0 || is_list_of_names(text) ||
          (blanks <= 2 && std::isdigit(static_cast<unsigned char>(text[0])) != 0);
+}
+
+// "with two workers": somebody's own words, not a name or a value.
+bool is_prose(std::string_view text) {
+  constexpr int kWords = 3;
+  int words = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    std::string_view word = text.substr(0, end);
+    if (word.ends_with(',') || word.ends_with('.')) word.remove_suffix(1);
+    const auto is_lower = [](unsigned char c) { return std::islower(c) != 0 || c == '-'; };
+    words += !word.empty() && std::ranges::all_of(word, is_lower) ? 1 : 0;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words >= kWords;
 }
 
 // The parts between `joint`s that are in no brackets.
@@ -307,15 +323,16 @@ std::optional<std::string> MessageTable::in_parts(std::string_view text, Level l
     const std::vector<std::string_view> parts = split_outside_brackets(text, kJoints[i].english);
     // A part has none of these joints left, and those before were tried in vain.
     if (parts.size() > 1)
-      if (auto found = joined(parts, kJoints[i].translation, {level.depth, i + 1})) return found;
+      if (auto found = joined(parts, {level.depth, i + 1})) return found;
   }
   return beside_number(text, level);
 }
 
 // A message may hold the joint itself: the longest run of parts that is one counts.
 std::optional<std::string> MessageTable::joined(const std::vector<std::string_view>& parts,
-                                                std::string_view joint, Level level) const {
+                                                Level level) const {
   constexpr std::size_t kMaxRun = 4;
+  const Joint& joint = kJoints[level.joint - 1];
   std::string out;
   bool changed = false;
   for (std::size_t i = 0; i < parts.size();) {
@@ -329,8 +346,10 @@ std::optional<std::string> MessageTable::joined(const std::vector<std::string_vi
       if (found) taken = run;
     }
     if (!found) found = translated(parts[i], level);
+    // Half a sentence in each language is worse than all of it in one.
+    if (!found && joint.of_prose && is_prose(parts[i])) return std::nullopt;
     changed = changed || found;
-    out += (i > 0 ? std::string(joint) : "") + found.value_or(std::string(parts[i]));
+    out += (i > 0 ? std::string(joint.translation) : "") + found.value_or(std::string(parts[i]));
     i += taken;
   }
   return changed ? std::optional(out) : std::nullopt;

@@ -19,6 +19,7 @@ namespace assay::lang {
 /// values in it is recognized by its message: "{} of {} rounds failed" is what "3 of 5 rounds
 /// failed" was made from, and its values are put into the translation, themselves translated where
 /// they can be. So are the parts of a text that is put together: "host a: 2 ranks; host b: 1 rank".
+/// A sentence of somebody's own that happens to hold such a part stays as it is.
 ///
 /// Placeholders are fmt's, "{}" and "{:.1f}", and those of rules, "{detail}" and
 /// "{value:rank|ranks}". A translation names the values in its own order: "{1}" is the second one,
@@ -57,8 +58,9 @@ class MessageTable {
   [[nodiscard]] std::optional<std::string> whole(std::string_view text, int depth,
                                                  Values allowed) const;
   [[nodiscard]] std::optional<std::string> in_parts(std::string_view text, Level level) const;
+  /// `parts` stand between the joint before level.joint.
   [[nodiscard]] std::optional<std::string> joined(const std::vector<std::string_view>& parts,
-                                                  std::string_view joint, Level level) const;
+                                                  Level level) const;
   [[nodiscard]] std::optional<std::string> with_brackets(std::string_view text, Level level) const;
   [[nodiscard]] std::optional<std::string> beside_number(std::string_view text, Level level) const;
   [[nodiscard]] std::optional<std::string> translated(std::string_view text, Level level) const;

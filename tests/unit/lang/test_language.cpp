@@ -1,3 +1,5 @@
+#include <filesystem>
+#include <fstream>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -76,6 +78,29 @@ TEST(Language, TranslatesLinesColumnByColumn) {
   const Reader scope(Language::chinese);
   EXPECT_EQ(tr_lines("Examples:\n  assay run   the suite that fits this machine\n"),
             "示例：\n  assay run   适合本机的套件\n");
+}
+
+TEST(Language, TranslatesAForeignTextAsAWholeOrNotAtAll) {
+  const Reader scope(Language::chinese);
+  EXPECT_EQ(tr_whole("Summary"), "汇总");
+  EXPECT_EQ(tr_whole("Summary (2 cases)"), "Summary (2 cases)");
+}
+
+TEST(Language, HasEveryDescriptionOfWhatIsShipped) {
+  namespace fs = std::filesystem;
+  constexpr std::string_view kKey = "description: ";
+  int found = 0;
+  for (const char* part : {"suites", "workloads", "vendors"})
+    for (const auto& file : fs::directory_iterator(fs::path(ASSAY_SOURCE_DIR) / "conf" / part)) {
+      if (file.path().extension() != ".yaml") continue;
+      std::ifstream in(file.path());
+      for (std::string line; std::getline(in, line);) {
+        if (!line.starts_with(kKey)) continue;
+        ++found;
+        EXPECT_TRUE(chinese_messages().find(line.substr(kKey.size()))) << file.path() << line;
+      }
+    }
+  EXPECT_GT(found, 40);
 }
 
 TEST(Language, HasMessagesWithTheSamePlaceholders) {

@@ -78,6 +78,18 @@ TEST(MessageTable, TranslatesTheParts) {
   EXPECT_EQ(table().translate("Summary (2 cases)"), "汇总（2 个用例）");
 }
 
+TEST(MessageTable, LeavesSentencesOfSomebodyElseWhole) {
+  const MessageTable own({{"{} for {}", "", "{1}：{0}"},
+                          {"the disk is full", "", "磁盘已满"},
+                          {"Workers", "", "Worker"}});
+  for (const char* text :
+       {"Searches for architectures and hyper-parameters with two workers, and gives one score.",
+        "the disk is full, and nobody looks after it any more",
+        "Workers and what they do all day long"})
+    EXPECT_EQ(own.translate(text), text);
+  EXPECT_EQ(own.translate("/data, the disk is full"), "/data，磁盘已满");
+}
+
 TEST(MessageTable, TakesARemarkInBracketsForItself) {
   EXPECT_EQ(table().translate("rank 3 was lost (2 rounds)"), "rank 3 丢失（2 轮）");
   EXPECT_EQ(table().translate("a (b, c), 2 rounds"), "a (b, c)，2 轮");
