@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -123,27 +125,53 @@ void ask_metric(Questions& ask, const InitOptions& given, SuiteDraft& draft) {
       ask.ask("A line that it prints, with the number that counts; empty: it writes PerfLog",
               given.sample, "");
   if (sample.empty() && given.pattern.empty()) return;
-  std::string pattern = given.pattern;
-  if (pattern.empty()) {
+  importer::PrintedMetric metric{"throughput", given.pattern, "samples/s"};
+  if (given.pattern.empty()) {
     const std::vector<NumberInLine> numbers = importer::numbers_in(sample);
     if (numbers.empty())
       throw Error(ErrorKind::usage, "no number with a name before it is in the line",
                   printable(sample), "give --pattern, a regular expression with one group");
     for (std::size_t i = 0; i < numbers.size(); ++i)
       tell_error(fmt::format("  {}  {}{}\n", i + 1, printable(numbers[i].label), numbers[i].text));
-    const int choice = number(ask.ask("Which of them", "", std::to_string(numbers.size()),
-                                      number_from(1, static_cast<int>(numbers.size()))));
-    pattern = importer::pattern_for(numbers[static_cast<std::size_t>(choice - 1)]);
+    const auto likely = importer::likely_metric(numbers);
+    if (!likely && given.yes)
+      throw Error(ErrorKind::usage, "the line has only the numbers of steps or epochs",
+                  printable(sample), "give --pattern, a regular expression with one group");
+    const int choice =
+        number(ask.ask("Which of them", "", std::to_string(likely.value_or(numbers.size() - 1) + 1),
+                       number_from(1, static_cast<int>(numbers.size()))));
+    metric = importer::printed_metric(numbers[static_cast<std::size_t>(choice - 1)]);
   }
-  if (!sample.empty()) tell_error(fmt::format("  {}  reads {}\n", pattern, tried(pattern, sample)));
-  draft.metric = importer::PrintedMetric{
-      ask.ask("What is it called", given.metric, "throughput",
-              [](const std::string& answer) {
-                return Pattern("^[A-Za-z_][A-Za-z0-9_]*$").found_in(answer)
-                           ? std::string()
-                           : std::string("a metric's name has letters, digits and '_'");
-              }),
-      pattern, ask.ask("Its unit", given.unit, "samples/s")};
+  if (!sample.empty())
+    tell_error(fmt::format("  {}  reads {}\n", metric.match, tried(metric.match, sample)));
+  metric.name = ask.ask("What is it called", given.metric, metric.name, [](const auto& answer) {
+    return Pattern("^[A-Za-z_][A-Za-z0-9_]*$").found_in(answer)
+               ? std::string()
+               : std::string("a metric's name has letters, digits and '_'");
+  });
+  metric.unit = ask.ask("Its unit", given.unit, metric.unit);
+  draft.metric = std::move(metric);
+}
+
+// Checks the suite in its place, so that what is wrong has its line there. One that is refused does
+// not stay; what it would have replaced does.
+plan::Plan write_checked(const std::string& file, const std::string& suite) {
+  std::optional<std::string> before;
+  if (std::filesystem::exists(file)) before = read_file(file);
+  write_output_file(file, suite);
+  try {
+    PlanRequest request;
+    request.suite = file;
+    return make_plan(request);
+  } catch (...) {
+    if (before) {
+      write_output_file(file, *before);
+    } else {
+      std::error_code ec;
+      std::filesystem::remove(output_place(file), ec);
+    }
+    throw;
+  }
 }
 
 int init(const InitOptions& given) {
@@ -158,10 +186,7 @@ int init(const InitOptions& given) {
   ask_where(ask, given, draft);
   ask_what(ask, given, catalog, draft);
   ask_metric(ask, given, draft);
-  write_output_file(given.file, importer::to_yaml(draft));
-  PlanRequest request;
-  request.suite = given.file;
-  const plan::Plan plan = make_plan(request);
+  const plan::Plan plan = write_checked(given.file, importer::to_yaml(draft));
   tell(fmt::format("{}: {}, ready to run\n", given.file, counted(plan.cases.size(), "case")));
   tell("Next:\n");
   say(fmt::format("  assay check {0}\n  assay run {0} --dry-run\n  assay run {0}\n",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <initializer_list>
 
 #include <fmt/format.h>
 
@@ -61,6 +62,73 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+bool has_letter(std::string_view text) {
+  return std::ranges::any_of(
+      text, [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; });
+}
+
+// The end of a number that begins at `begin`.
+std::size_t end_of_number(std::string_view line, std::size_t begin) {
+  std::size_t end = begin;
+  while (end < line.size() && (is_digit(line[end]) || line[end] == '.' || line[end] == ',')) ++end;
+  while (line[end - 1] == '.' || line[end - 1] == ',') --end;
+  std::size_t exponent = end;
+  if (exponent < line.size() && (line[exponent] == 'e' || line[exponent] == 'E')) ++exponent;
+  if (exponent > end && exponent < line.size() && (line[exponent] == '-' || line[exponent] == '+'))
+    ++exponent;
+  if (exponent == end || exponent >= line.size() || !is_digit(line[exponent])) return end;
+  while (exponent < line.size() && is_digit(line[exponent])) ++exponent;
+  return exponent;
+}
+
+// What stands between two numbers may be the unit of the first: the words of the last part count.
+std::string_view own_label(std::string_view label) {
+  const std::size_t cut = label.find_last_of(",;|");
+  if (cut == std::string_view::npos || !has_letter(label.substr(cut + 1))) return label;
+  return label.substr(cut + 1);
+}
+
+// The words that name the number, in lower case: "tokens/p/s", and behind it "img/s".
+struct Words {
+  std::string label;
+  std::string unit;
+
+  explicit Words(const NumberInLine& number)
+      : label(to_lower(own_label(number.label))),
+        unit(to_lower(trim(number.after).substr(0, trim(number.after).find_first_of(" ,;|")))) {}
+
+  [[nodiscard]] bool has(std::string_view word) const {
+    return label.find(word) != std::string::npos || unit.find(word) != std::string::npos;
+  }
+  [[nodiscard]] bool has_any(std::initializer_list<std::string_view> words) const {
+    return std::ranges::any_of(words, [this](std::string_view word) { return has(word); });
+  }
+};
+
+// "epoch ", "at step [", "iter:": what is said last before the number.
+bool counts_progress(const Words& words) {
+  std::string_view label = words.label;
+  while (!label.empty() && std::isalpha(static_cast<unsigned char>(label.back())) == 0)
+    label.remove_suffix(1);
+  const auto ends = [&](std::string_view word) {
+    const bool whole =
+        label.size() == word.size() ||
+        (label.size() > word.size() &&
+         std::isalpha(static_cast<unsigned char>(label[label.size() - word.size() - 1])) == 0);
+    return label.ends_with(word) && whole;
+  };
+  return ends("step") || ends("steps") || ends("epoch") || ends("epochs") || ends("iter") ||
+         ends("iters") || ends("iteration") || ends("iterations") || ends("it");
+}
+
+bool is_rate(const Words& words) {
+  return words.has_any({"/s", "per sec", "per_sec", "throughput", "speed", "tps"});
+}
+
+bool is_loss(const Words& words) {
+  return words.has("loss") || words.has("perplexity");
+}
+
 }  // namespace
 
 std::string to_yaml(const SuiteDraft& draft) {
@@ -94,6 +162,7 @@ std::string to_yaml(const SuiteDraft& draft) {
 
 std::vector<NumberInLine> numbers_in(std::string_view line) {
   std::vector<NumberInLine> out;
+  bool last_named = false;
   std::size_t label = 0;
   for (std::size_t i = 0; i < line.size();) {
     // "resnet50" and "v1" are names.
@@ -103,32 +172,49 @@ std::vector<NumberInLine> numbers_in(std::string_view line) {
       ++i;
       continue;
     }
-    std::size_t end = i;
-    while (end < line.size() && (is_digit(line[end]) || line[end] == '.' || line[end] == ','))
-      ++end;
-    while (line[end - 1] == '.' || line[end - 1] == ',') --end;
-    const std::string_view before = trim(line.substr(label, i - label));
-    const bool named = std::ranges::any_of(
-        before, [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; });
-    if (named)
-      out.push_back(
-          {std::string(line.substr(label, i - label)), std::string(line.substr(i, end - i))});
+    const std::size_t end = end_of_number(line, i);
+    const std::string_view before = line.substr(label, i - label);
+    if (last_named) out.back().after = before;
+    last_named = has_letter(before);
+    if (last_named) out.push_back({std::string(before), std::string(line.substr(i, end - i))});
     label = i = end;
   }
+  if (last_named) out.back().after = line.substr(label);
   return out;
 }
 
-std::string pattern_for(const NumberInLine& number) {
-  // What stands between two numbers may be the unit of the first: the words of the last part count.
-  std::string_view label = number.label;
-  if (const std::size_t cut = label.find_last_of(",;|"); cut != std::string_view::npos) {
-    const std::string_view rest = label.substr(cut + 1);
-    if (std::ranges::any_of(
-            rest, [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }))
-      label = rest;
+std::optional<std::size_t> likely_metric(const std::vector<NumberInLine>& numbers) {
+  std::optional<std::size_t> likely;
+  int best = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const Words words(numbers[i]);
+    if (counts_progress(words)) continue;
+    const int rank = is_rate(words) ? 3 : is_loss(words) ? 2 : 1;
+    if (rank < best) continue;
+    best = rank;
+    likely = i;
   }
+  return likely;
+}
+
+std::string pattern_for(const NumberInLine& number) {
+  const std::string_view label = own_label(number.label);
   const bool blank_after = !label.empty() && label.back() == ' ';
-  return escaped(trim(label)) + (blank_after ? " *" : "") + "([0-9](?:[0-9.,]*[0-9])?)";
+  return escaped(trim(label)) + (blank_after ? " *" : "") +
+         "([0-9](?:[0-9.,]*[0-9])?(?:[eE][-+]?[0-9]+)?)";
+}
+
+PrintedMetric printed_metric(const NumberInLine& number) {
+  const Words words(number);
+  PrintedMetric metric{"throughput", pattern_for(number), "samples/s"};
+  if (!is_rate(words) && is_loss(words)) return {"loss", metric.match, "1", "lower"};
+  if (words.has("token")) metric.unit = "tokens/s";
+  if (words.has_any({"image", "img"})) metric.unit = "images/s";
+  if (words.has("tflop")) metric.unit = "TFLOP/s";
+  // "p": a process, which has one device.
+  if (words.has_any({"/p/s", "/gpu", "/npu", "/device", "per gpu", "per device", "per_device"}))
+    metric.unit += "/device";
+  return metric;
 }
 
 }  // namespace assay::importer

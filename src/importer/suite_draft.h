@@ -48,14 +48,23 @@ struct SuiteDraft {
 
 /// A number in a line of output.
 struct NumberInLine {
-  std::string label;  ///< the text before it, back to the number before: "Tokens/p/s: "
-  std::string text;   ///< "345.6"
+  std::string label;    ///< the text before it, back to the number before: "Tokens/p/s: "
+  std::string text;     ///< "345.6", "1e-3"
+  std::string after{};  ///< the text behind it, up to the next number: " img/s"
 };
 
 /// The numbers of a line that have a label, from left to right.
 [[nodiscard]] std::vector<NumberInLine> numbers_in(std::string_view line);
 
+/// Which of them is measured, by the words around it: a rate before a loss before any other, and
+/// never one that counts steps, epochs or iterations. Nothing: none of them.
+[[nodiscard]] std::optional<std::size_t> likely_metric(const std::vector<NumberInLine>& numbers);
+
 /// A pattern that finds the number by its label.
 [[nodiscard]] std::string pattern_for(const NumberInLine& number);
+
+/// The metric that the words around the number speak of: of "Tokens/p/s: " a throughput in
+/// tokens/s/device.
+[[nodiscard]] PrintedMetric printed_metric(const NumberInLine& number);
 
 }  // namespace assay::importer

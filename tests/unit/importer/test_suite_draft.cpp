@@ -66,10 +66,44 @@ TEST(NumbersInLine, HaveANameBeforeThem) {
   EXPECT_THAT(values("ends with 5."), ElementsAre("5"));
 }
 
+TEST(NumbersInLine, HaveTheirExponent) {
+  EXPECT_THAT(values("loss=1e-3 lr 2.5E+4"), ElementsAre("1e-3", "2.5E+4"));
+  EXPECT_THAT(values("loss 3 epochs 4else"), ElementsAre("3", "4"));
+}
+
+std::string likely(std::string_view line) {
+  const std::vector<NumberInLine> numbers = numbers_in(line);
+  const auto at = likely_metric(numbers);
+  return at ? numbers[*at].text : "none";
+}
+
+TEST(LikelyMetric, IsARateBeforeALossAndNeverAStep) {
+  EXPECT_EQ(likely("Tokens/p/s: 345.6 at step 3"), "345.6");
+  EXPECT_EQ(likely("step 10 loss 2.1 Tokens/p/s: 345.6"), "345.6");
+  EXPECT_EQ(likely("epoch 2, loss: 0.5, iteration 7"), "0.5");
+  EXPECT_EQ(likely("speed=99 img/s, loss 1e-3"), "99");
+  EXPECT_EQ(likely("score 5 of epoch [3]"), "5");
+  EXPECT_EQ(likely("step 3"), "none");
+}
+
+TEST(PrintedMetric, HasTheUnitOfItsWords) {
+  const auto unit = [](std::string_view line) {
+    const std::vector<NumberInLine> numbers = numbers_in(line);
+    return printed_metric(numbers[*likely_metric(numbers)]).unit;
+  };
+  EXPECT_EQ(unit("Tokens/p/s: 345.6"), "tokens/s/device");
+  EXPECT_EQ(unit("speed: 12 img/s"), "images/s");
+  EXPECT_EQ(unit("throughput (TFLOP/s/GPU): 12.5"), "TFLOP/s/device");
+  EXPECT_EQ(unit("speed: 12.5"), "samples/s");
+  const PrintedMetric loss = printed_metric(numbers_in("loss=1e-3").front());
+  EXPECT_EQ(loss.name, "loss");
+  EXPECT_EQ(loss.better, "lower");
+}
+
 TEST(PatternFor, FindsTheNumberAgain) {
   for (const std::string line :
        {"step 10 loss 2.1 Tokens/p/s: 345.6", "throughput (TFLOP/s/GPU): 12.5 |",
-        "iter 5, 1.5 s, speed=99 img/s"}) {
+        "iter 5, 1.5 s, speed=99 img/s", "loss=1e-3"}) {
     for (const NumberInLine& number : numbers_in(line)) {
       const auto found = Pattern(pattern_for(number)).search(line);
       ASSERT_TRUE(found.has_value()) << line << " " << pattern_for(number);
