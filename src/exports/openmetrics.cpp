@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,14 +15,40 @@ namespace assay::exports {
 
 namespace {
 
-// Units at the end of our names, as Prometheus wants them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kUnits{
-    {{"_ms", "_milliseconds"},
-     {"_s", "_seconds"},
-     {"_j", "_joules"},
-     {"_w", "_watts"},
-     {"_c", "_celsius"},
-     {"_mhz", "_megahertz"}}};
+struct FullName {
+  std::string_view part;
+  std::string_view full;
+};
+// Parts of our names that Prometheus wants in full, wherever they stand. "counter" is the name of
+// a type there.
+constexpr auto kParts = std::to_array<FullName>({{"s", "seconds"},
+                                                 {"sec", "seconds"},
+                                                 {"ms", "milliseconds"},
+                                                 {"us", "microseconds"},
+                                                 {"ns", "nanoseconds"},
+                                                 {"m", "minutes"},
+                                                 {"h", "hours"},
+                                                 {"d", "days"},
+                                                 {"b", "bytes"},
+                                                 {"kb", "kilobytes"},
+                                                 {"mb", "megabytes"},
+                                                 {"gb", "gigabytes"},
+                                                 {"tb", "terabytes"},
+                                                 {"pb", "petabytes"},
+                                                 {"counter", "counted"}});
+// These may be names elsewhere.
+constexpr auto kEndings = std::to_array<FullName>(
+    {{"j", "joules"}, {"w", "watts"}, {"c", "celsius"}, {"mhz", "megahertz"}});
+
+std::string full_part(std::string_view part, bool rate, bool last) {
+  for (const FullName& name : kParts)
+    if (part == name.part)
+      return std::string(
+          rate && name.full.ends_with('s') ? name.full.substr(0, name.full.size() - 1) : name.full);
+  for (const FullName& name : kEndings)
+    if (last && part == name.part) return std::string(name.full);
+  return std::string(part);
+}
 
 std::string label_value(std::string_view value) {
   std::string out = "\"";
@@ -76,12 +101,19 @@ std::string prometheus_name(std::string_view metric) {
   std::string out;
   for (const char c : metric) {
     const bool allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    out += allowed ? c : '_';
+    out += allowed ? std::string(1, c) : c == '/' ? "_per_" : "_";
   }
-  for (const auto& [ending, unit] : kUnits)
-    if (metric.ends_with(ending))
-      return out.substr(0, out.size() - ending.size()) + std::string(unit);
-  return out;
+  std::string name;
+  std::string_view before;
+  const std::vector<std::string_view> parts = split(out, '_');
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const bool first = i == 0;  // a name of its own
+    if (!first) name += '_';
+    name +=
+        first ? std::string(parts[i]) : full_part(parts[i], before == "per", i + 1 == parts.size());
+    before = parts[i];
+  }
+  return name;
 }
 
 std::string render_openmetrics(const judge::RunResult& result) {

@@ -12,7 +12,8 @@ namespace assay::exports {
 /// rounds by the label "statistic". No timestamps: these are the newest results.
 [[nodiscard]] std::string render_openmetrics(const judge::RunResult& result);
 
-/// "energy_j" → "energy_joules"; what Prometheus does not allow becomes '_'.
+/// "energy_j" → "energy_joules", "tokens_per_s" → "tokens_per_second"; what Prometheus does not
+/// allow becomes '_', and "/" "_per_".
 [[nodiscard]] std::string prometheus_name(std::string_view metric);
 
 }  // namespace assay::exports

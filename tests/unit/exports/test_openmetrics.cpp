@@ -1,6 +1,8 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "catalog/metrics.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "core/subprocess.h"
@@ -52,8 +54,27 @@ TEST(OpenMetrics, PromtoolFindsNothingWrong) {
 
 TEST(PrometheusName, HasUnitsInFull) {
   EXPECT_EQ(prometheus_name("train_time_s"), "train_time_seconds");
-  EXPECT_EQ(prometheus_name("Tokens/p/s"), "Tokens_p_s");
+  EXPECT_EQ(prometheus_name("tokens_per_s_per_device"), "tokens_per_second_per_device");
+  EXPECT_EQ(prometheus_name("Tokens/p/s"), "Tokens_per_p_per_second");
+  EXPECT_EQ(prometheus_name("energy_counter_j"), "energy_counted_joules");
   EXPECT_EQ(prometheus_name("p_whole"), "p_whole");
+}
+
+// As promtool's own rule has it: each after a '_' and before another or the end.
+void expect_whole_words(const std::string& name) {
+  for (const std::string_view part :
+       {"s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "tb", "pb", "m", "h", "d", "counter",
+        "gauge", "histogram", "summary"})
+    EXPECT_EQ(("assay_result_" + name + "_").find(fmt::format("_{}_", part)), std::string::npos)
+        << name << " has the part " << part;
+}
+
+TEST(PrometheusName, OfEveryKnownMetricHasNoAbbreviatedUnit) {
+  for (const catalog::KnownMetric& metric : catalog::known_metrics())
+    expect_whole_words(prometheus_name(metric.name));
+  for (const catalog::MetricFamily& family : catalog::metric_families())
+    expect_whole_words(
+        prometheus_name(std::string(family.prefix) + "all" + std::string(family.suffix)));
 }
 
 }  // namespace
