@@ -40,7 +40,7 @@ constexpr std::array kTopics{
               "  5    a round failed\n"
               "  6    finished but INVALID\n"
               "  7    a comparison exceeds its bound\n"
-              "  130  interrupted\n"
+              "  130  with --follow: no longer followed\n"
               "\n"
               "  assay explain 5                what one means, and what to do\n",
               "docs/reliability.md"},

@@ -65,6 +65,14 @@ TEST(Explain, KnowsTheExitCodeOfEveryKindOfError) {
   }
 }
 
+TEST(Explain, CtrlCEndsFollowingWith130AndARunWith5) {
+  const auto found = explain("130", rules());
+  ASSERT_THAT(found, SizeIs(1U));
+  ASSERT_THAT(found[0].paragraphs, Not(IsEmpty()));
+  EXPECT_THAT(found[0].paragraphs[0].text, ::testing::HasSubstr("--follow"));
+  EXPECT_THAT(found[0].paragraphs[0].text, ::testing::HasSubstr("'assay run' ends with 5"));
+}
+
 // The findings that the judge makes without a rule are texts with dashes in its sources.
 TEST(Explain, KnowsEveryFindingOfTheJudge) {
   const auto known = topics(rules());
