@@ -80,7 +80,7 @@ constexpr std::array kExitCodes{
         "the output names the case, the metric and what differed between the runs",
         "docs/compare.md"},
     Known{"130", "no longer followed",
-          "'assay submit --follow' or 'assay jobs --follow' was ended by Ctrl-C; the job goes on. "
+          "'assay submit --follow' or 'assay job --follow' was ended by Ctrl-C; the job goes on. "
           "'assay run' ends with 5 after Ctrl-C: its run is INCOMPLETE.",
           "'assay jobs' shows the job; 'assay run --resume' goes on with a run that was stopped",
           "docs/platform.md"},
