@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -83,10 +84,16 @@ int serve(const Place& place) {
   asio::io_context loop(1);
   assay::agent::Agent agent(loop, place.node, ::dup(STDIN_FILENO), ::dup(STDOUT_FILENO));
   agent.start(place.component);
-  if (const auto folder = assay::program_folder(); !folder.empty()) {
-    (void)assay::agent::prune_programs(folder, kProgramsUnusedFor);
-    (void)assay::agent::prune_runs(folder, kProgramsUnusedFor);
-  }
+  // Beside the loop: what is old may be much, on a slow disk. It ends before the agent does.
+  const std::jthread pruning([] {
+    try {
+      const auto folder = assay::program_folder();
+      if (folder.empty()) return;
+      (void)assay::agent::prune_programs(folder, kProgramsUnusedFor);
+      (void)assay::agent::prune_runs(folder, kProgramsUnusedFor);
+    } catch (const std::exception&) {  // Another agent, on another day, tries it again.
+    }
+  });
   loop.run();
   // A command that hangs (a driver's, say) is not waited for: it dies with this process.
   if (agent.busy()) ::_exit(0);

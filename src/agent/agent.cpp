@@ -1,6 +1,8 @@
 #include "agent/agent.h"
 
-#include <thread>
+#include <optional>
+#include <utility>
+#include <variant>
 
 #include <asio/post.hpp>
 #include <asio/write.hpp>
@@ -120,7 +122,7 @@ void Agent::handle(Request request) {
   const bool urgent = std::holds_alternative<Ping>(request) ||
                       std::holds_alternative<Bye>(request) ||
                       std::holds_alternative<StopRequest>(request);
-  if (busy_ && !urgent) return waiting_.push_back(std::move(request));
+  if ((busy_ || forgetting_) && !urgent) return waiting_.push_back(std::move(request));
   std::visit(Overloaded{[this](RoundRequest& round) { begin_round(std::move(round)); },
                         [this](const StopRequest& stop) {
                           if (round_) round_->stop(stop.cause, stop.grace);
@@ -180,7 +182,7 @@ void Agent::handle(Request request) {
                           });
                         },
                         [this](const FreePortRequest&) { send(FreePort{free_port()}); },
-                        [](const ForgetRequest& forget) { forget_node_files(forget.directory); },
+                        [this](const ForgetRequest& wanted) { forget(wanted); },
                         [this](const OfferFileRequest& wanted) { send(offer_.offer(wanted)); },
                         [this](FetchFileRequest& wanted) { fetch(std::move(wanted)); },
                         [this](const WithdrawFileRequest& wanted) { withdraw(wanted.path); },
@@ -202,13 +204,44 @@ void Agent::answer_later(std::function<Report()> work) {
     asio::post(loop_, [this, report = std::move(report)] {
       busy_ = false;
       send(report);
-      while (!busy_ && !waiting_.empty()) {
-        Request next = std::move(waiting_.front());
-        waiting_.pop_front();
-        handle(std::move(next));
-      }
+      go_on();
     });
   }).detach();
+}
+
+void Agent::go_on() {
+  while (!busy_ && !forgetting_ && !waiting_.empty()) {
+    Request next = std::move(waiting_.front());
+    waiting_.pop_front();
+    handle(std::move(next));
+  }
+}
+
+// Thousands of files on a slow disk, while the controller's pings want an answer.
+void Agent::forget(const ForgetRequest& request) {
+  forgetting_ = true;
+  forgets_ = std::jthread([this, directory = request.directory] {
+    std::optional<Refusal> problem;
+    try {
+      forget_node_files(directory);
+    } catch (const std::exception& error) {
+      problem = Refusal{plain_error(error)};
+    }
+    asio::post(loop_, [this, problem = std::move(problem)] {
+      forgetting_ = false;
+      if (problem) send(*problem);
+      go_on();
+    });
+  });
+}
+
+Agent::~Agent() {
+  if (forgets_.joinable()) forgets_.join();
+  for (const Request& request : waiting_)
+    if (const auto* wanted = std::get_if<ForgetRequest>(&request)) try {
+        forget_node_files(wanted->directory);
+      } catch (const std::exception&) {  // The next round on the node, or the next run, removes it.
+      }
 }
 
 void Agent::fetch(FetchFileRequest request) {

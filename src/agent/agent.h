@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
@@ -28,6 +29,10 @@ class Agent {
  public:
   /// Takes over both descriptors. `node` is this agent's number in the cluster.
   Agent(asio::io_context& loop, int node, int input_fd, int output_fd);
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+  /// When it was told to remove something, that is done.
+  ~Agent();
 
   /// Sends hello and serves until the input ends; the loop runs out of work then. `component`: see
   /// make_hello().
@@ -45,6 +50,8 @@ class Agent {
   void begin_round(RoundRequest request);
   void pass_on(const Relay& relay);
   void answer_later(std::function<Report()> work);
+  void forget(const ForgetRequest& request);
+  void go_on();
   void fetch(FetchFileRequest request);
   void withdraw(const std::filesystem::path& file);
   void offer_metrics(const std::string& endpoint);
@@ -71,6 +78,7 @@ class Agent {
   std::size_t outbox_bytes_ = 0;
   std::deque<Request> waiting_;  // for the answer to an earlier request
   bool busy_ = false;            // such an answer is being worked on
+  bool forgetting_ = false;      // a folder is being removed, which can take its time
   bool writing_ = false;
   bool output_gone_ = false;
   bool ending_ = false;    // no new round; the running one is being stopped
@@ -82,6 +90,7 @@ class Agent {
   // What rounds run was hashed before: the thread of answer_later uses it, one at a time.
   std::shared_ptr<probe::FileHashes> hashes_ = std::make_shared<probe::FileHashes>();
   FileOffer offer_;
+  std::jthread forgets_;
   Listening listening_;  // for the other nodes' connections, while the cluster is checked
 };
 
