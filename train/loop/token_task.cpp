@@ -55,7 +55,7 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
       throw Error(ErrorKind::config, "what is the fastest differs from run to run",
                   "product_trials", "leave it out, or 'deterministic'");
     time_products(own.product_trials && site.device.is_cuda());
-    if (!own.start_from.empty()) load_share(*model_, own.start_from);
+    if (!own.start_from.empty()) load_share(*model_, own.start_from, info_.sequence);
     if (groups_ == nullptr) return;
     if (!own.export_to.empty() && groups_->all().rank() == 0) require_export_folder(own.export_to);
     stage_.emplace(*model_, *groups_, settings.micro_batches, own.keep);

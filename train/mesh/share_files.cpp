@@ -6,14 +6,14 @@
 
 namespace assay::train {
 
-void load_share(LlamaImpl& model, const std::filesystem::path& path) {
+void load_share(LlamaImpl& model, const std::filesystem::path& path, std::int64_t sequence) {
   const LlamaShare& share = model.share();
   if (share.tensor == nullptr && share.expert == nullptr && share.first() &&
       share.last(model.options()))
-    return load_llama(model, path);
+    return load_llama(model, path, sequence);
   torch::NoGradGuard no_grad;
   Llama whole(model.options());
-  load_llama(*whole, path);
+  load_llama(*whole, path, sequence);
   const auto values = whole->named_parameters();
   const auto own = model.named_parameters();
   for (const ParameterCut& cut : cuts_of(model.options(), share))

@@ -60,6 +60,20 @@ Json scaling_json(const LlamaOptions& options) {
       {"original_max_position_embeddings", static_cast<std::int64_t>(options.scaling.original)}};
 }
 
+struct Architecture {
+  const char* name;
+  const char* type;
+};
+
+// Qwen3 is Llama with norms of each head's queries and keys, before their rotation, as ours.
+Architecture architecture_of(const LlamaOptions& options) {
+  if (options.experts > 0 && options.qk_norm)
+    return {"AssayMixtralQkNormForCausalLM", "assay_mixtral_qk_norm"};
+  if (options.experts > 0) return {"MixtralForCausalLM", "mixtral"};
+  if (options.qk_norm) return {"Qwen3ForCausalLM", "qwen3"};
+  return {"LlamaForCausalLM", "llama"};
+}
+
 // Values of config.json that decide what the weights mean.
 Json meaning_of(const LlamaOptions& options) {
   Json meaning{{"hidden_size", options.width},
@@ -67,6 +81,11 @@ Json meaning_of(const LlamaOptions& options) {
                {"num_hidden_layers", options.layers},
                {"num_attention_heads", options.heads},
                {"num_key_value_heads", options.kv_heads},
+               {"head_dim", options.head()},
+               {"hidden_act", "silu"},
+               {"attention_bias", false},
+               {"mlp_bias", false},
+               {"model_type", architecture_of(options).type},
                {"vocab_size", options.vocabulary},
                {"rms_norm_eps", options.epsilon},
                {"rope_theta", options.rotary_base},
@@ -103,21 +122,16 @@ std::vector<TensorInfo> infos_of(const LlamaImpl& model, TensorType type) {
 }  // namespace
 
 std::string llama_config(const LlamaOptions& options, TensorType type) {
-  const bool mixture = options.experts > 0;
-  Json json{{"architectures", Json::array({mixture ? "MixtralForCausalLM" : "LlamaForCausalLM"})},
-            {"model_type", mixture ? "mixtral" : "llama"},
-            {"hidden_act", "silu"},
-            {"attention_bias", false},
-            {"mlp_bias", false},
-            {"head_dim", options.head()},
+  Json json{{"architectures", Json::array({architecture_of(options).name})},
             {"max_position_embeddings", options.scaling.factor > 0 ? 131'072 : 8192},
             {"torch_dtype", type == TensorType::bf16 ? "bfloat16" : "float32"}};
-  if (mixture) json["router_aux_loss_coef"] = options.balance;
+  if (options.experts > 0) json["router_aux_loss_coef"] = options.balance;
   json.update(meaning_of(options));
   return dump_pretty(json);
 }
 
-void require_llama_config(const fs::path& folder, const LlamaOptions& options) {
+void require_llama_config(const fs::path& folder, const LlamaOptions& options,
+                          std::int64_t sequence) {
   const fs::path path = folder / "config.json";
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return;
@@ -127,30 +141,41 @@ void require_llama_config(const fs::path& folder, const LlamaOptions& options) {
                 "copy the model's files again");
   std::vector<std::string> differences;
   // Older files leave out what has the value that it had then.
-  const Json defaults{{"rope_theta", 10'000.0},
+  const Json defaults{{"head_dim", options.head()},
+                      {"hidden_act", "silu"},
+                      {"attention_bias", false},
+                      {"mlp_bias", false},
+                      {"model_type", architecture_of(options).type},
+                      {"rope_theta", 10'000.0},
                       {"rope_scaling", nullptr},
                       {"tie_word_embeddings", false},
                       {"num_key_value_heads", member_at(config, "num_attention_heads")}};
   const Json meaning = meaning_of(options);
   for (const auto& [key, own] : meaning.items()) {
-    const Json& given = config.contains(key) ? config[key] : member_at(defaults, key.c_str());
+    const bool said = config.contains(key) && !(config[key].is_null() && key == "head_dim");
+    const Json& given = said ? config[key] : member_at(defaults, key.c_str());
+    // Mistral is Llama with a window, which is looked at below.
+    if (key == "model_type" && own == "llama" && given == "mistral") continue;
     if (!same_value(own, given))
       differences.push_back(
           fmt::format("{} is {}, the model's {}", key, printable(given.dump()), own.dump()));
   }
+  const Json& window = member_at(config, "sliding_window");
+  const bool used = !config.contains("use_sliding_window") || config["use_sliding_window"] != false;
+  if (used && window.is_number() && window.get<double>() < static_cast<double>(sequence))
+    differences.push_back(
+        fmt::format("sliding_window is {}, the model's attention sees all {} tokens of a sequence",
+                    window.dump(), sequence));
   if (!differences.empty())
     throw Error(ErrorKind::environment,
                 "these weights are of another model:\n  " + join(differences, "\n  "),
                 path.string(), "give the weights of this model, or the model of these weights");
 }
 
-void load_llama(LlamaImpl& model, const fs::path& path) {
+void load_llama(LlamaImpl& model, const fs::path& path, std::int64_t sequence) {
   std::error_code ignored;
-  if (model.options().qk_norm)
-    throw Error(ErrorKind::config, "Llama's files have no norms of queries and keys", "qk_norm",
-                "leave it out with 'weights'");
-  require_llama_config(fs::is_directory(path, ignored) ? path : path.parent_path(),
-                       model.options());
+  require_llama_config(fs::is_directory(path, ignored) ? path : path.parent_path(), model.options(),
+                       sequence);
   const weights::WeightSet set(path);
   set.require(infos_of(model, TensorType::f32), [&](const std::string& name) {
     return is_rotary_table(name) ||

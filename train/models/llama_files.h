@@ -10,18 +10,22 @@
 namespace assay::train {
 
 /// The model's config.json as Hugging Face's LlamaForCausalLM has it, of a mixture
-/// MixtralForCausalLM.
+/// MixtralForCausalLM, with norms of queries and keys Qwen3ForCausalLM. A mixture with these norms
+/// is a model of our own there, which others do not know.
 [[nodiscard]] std::string llama_config(const LlamaOptions& options, weights::TensorType type);
 
 /// Throws Error of kind environment that names each value of `folder`/config.json that is not the
-/// model's: sizes, heads, epsilon, rotary base and scaling, whether input and output are tied. No
-/// such file is no difference.
-void require_llama_config(const std::filesystem::path& folder, const LlamaOptions& options);
+/// model's: architecture, sizes, heads, epsilon, rotary base and scaling, activation, biases,
+/// whether input and output are tied, and a window of attention shorter than sequences of
+/// `sequence` tokens. No such file is no difference.
+void require_llama_config(const std::filesystem::path& folder, const LlamaOptions& options,
+                          std::int64_t sequence);
 
 /// Copies weights with Hugging Face's names into the model, from a folder or a file (see
 /// weights::WeightSet), where the model is and in its type. Throws Error of kind environment that
-/// names each tensor that is missing, unknown or of another shape; then nothing was copied.
-void load_llama(LlamaImpl& model, const std::filesystem::path& path);
+/// names each tensor that is missing, unknown or of another shape, or what config.json says
+/// otherwise (see require_llama_config); then nothing was copied.
+void load_llama(LlamaImpl& model, const std::filesystem::path& path, std::int64_t sequence);
 
 /// Throws Error of kind config when `folder` has weights already, of kind environment when it
 /// cannot be written to.

@@ -22,12 +22,14 @@ struct FilesCase {
   const char* name;
   bool tied;
   std::int64_t experts;
+  bool qk_norm = false;
 };
 
 LlamaOptions small_llama(const FilesCase& which) {
   LlamaOptions options = LlamaOptions::named("tiny");
   options.tied = which.tied;
   options.experts = which.experts;
+  options.qk_norm = which.qk_norm;
   options.scaling = {8, 1, 4, 16};  // within the test's few positions
   return options;
 }
@@ -50,7 +52,7 @@ class LlamaFilesTest : public ::testing::TestWithParam<FilesCase> {
  protected:
   [[nodiscard]] std::string load_refusal(LlamaImpl& model) const {
     return testing::error_of([&] {
-      load_llama(model, folder_.path() / "out");
+      load_llama(model, folder_.path() / "out", 24);
       return 0;
     });
   }
@@ -66,7 +68,7 @@ TEST_P(LlamaFilesTest, WhatIsWrittenIsReadBackToTheLastBit) {
   Llama other = disturbed_llama(options, 2);
   const torch::Tensor tokens = some_tokens(options.vocabulary);
   EXPECT_FALSE(torch::equal(other->logits(tokens), model->logits(tokens)));
-  load_llama(*other, folder_.path() / "out");
+  load_llama(*other, folder_.path() / "out", 24);
   EXPECT_TRUE(torch::equal(other->logits(tokens), model->logits(tokens)));
 }
 
@@ -83,7 +85,9 @@ import json, math, os, struct, sys, torch
 folder = sys.argv[1]
 c = json.load(open(folder + "/config.json"))
 mixture = c.get("num_local_experts", 0)
-assert c["architectures"] == ["MixtralForCausalLM" if mixture else "LlamaForCausalLM"]
+normed = c["model_type"].endswith(("qwen3", "qk_norm"))
+if not normed: assert c["architectures"] == ["MixtralForCausalLM" if mixture else "LlamaForCausalLM"]
+elif not mixture: assert c["architectures"] == ["Qwen3ForCausalLM"]
 w = {}
 for name in sorted(os.listdir(folder)):
     if not name.endswith(".safetensors"): continue
@@ -119,7 +123,9 @@ for i in range(c["num_hidden_layers"]):
     p = "model.layers.%d." % i
     y = norm(x, w[p + "input_layernorm.weight"])
     part = lambda name, n: (y @ w[p + "self_attn." + name + "_proj.weight"].T).view(B, S, n, D).transpose(1, 2)
-    q, k, v = turn(part("q", H)), turn(part("k", K)), part("v", K)
+    q, k, v = part("q", H), part("k", K), part("v", K)
+    if normed: q, k = norm(q, w[p + "self_attn.q_norm.weight"]), norm(k, w[p + "self_attn.k_norm.weight"])
+    q, k = turn(q), turn(k)
     k, v = k.repeat_interleave(H // K, 1), v.repeat_interleave(H // K, 1)
     a = q @ k.transpose(2, 3) / math.sqrt(D)
     a = a.masked_fill(torch.ones(S, S).triu(1).bool(), -math.inf).softmax(-1)
@@ -159,7 +165,7 @@ TEST_P(LlamaFilesTest, RoundedWeightsAreRead) {
   Llama model = disturbed_llama(options, 4);
   save_llama(*model, folder_.path() / "out", TensorType::bf16);
   Llama other = disturbed_llama(options, 5);
-  load_llama(*other, folder_.path() / "out");
+  load_llama(*other, folder_.path() / "out", 24);
   const auto a = model->named_as_hugging_face();
   const auto b = other->named_as_hugging_face();
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -194,7 +200,9 @@ TEST_P(LlamaFilesTest, WeightsOfAnotherModelAreRefusedByName) {
 INSTANTIATE_TEST_SUITE_P(Output, LlamaFilesTest,
                          ::testing::Values(FilesCase{"Tied", true, 0},
                                            FilesCase{"Untied", false, 0},
-                                           FilesCase{"Mixture", false, 4}),
+                                           FilesCase{"Mixture", false, 4},
+                                           FilesCase{"Normed", true, 0, true},
+                                           FilesCase{"NormedMixture", false, 4, true}),
                          [](const auto& which) { return which.param.name; });
 
 TEST(LlamaExportTest, AMixtureIsNotTakenForAnotherNumberOfExperts) {
@@ -203,14 +211,51 @@ TEST(LlamaExportTest, AMixtureIsNotTakenForAnotherNumberOfExperts) {
              TensorType::f32);
   for (const std::int64_t experts : {0, 8}) {
     Llama other = disturbed_llama(small_llama({"", false, experts}), 2);
-    EXPECT_THAT(
-        testing::error_of([&] {
-          load_llama(*other, folder.path() / "out");
-          return 0;
-        }),
-        HasSubstr(experts == 8 ? "num_local_experts is 4, the model's 8"
-                               : "block_sparse_moe.experts.0.w1.weight is not of this model"));
+    EXPECT_THAT(testing::error_of([&] {
+                  load_llama(*other, folder.path() / "out", 24);
+                  return 0;
+                }),
+                HasSubstr(experts == 8 ? "num_local_experts is 4, the model's 8"
+                                       : "model_type is \"mixtral\", the model's \"llama\""));
   }
+}
+
+class LlamaConfigTest : public ::testing::Test {
+ protected:
+  LlamaConfigTest() {
+    save_llama(*disturbed_llama(options_, 1), folder_.path(), TensorType::f32);
+    config_ = parse_json(read_file(folder_.path() / "config.json"), "config");
+  }
+  [[nodiscard]] std::string refusal(const std::string& key, const Json& value) const {
+    Json config = config_;
+    config[key] = value;
+    folder_.write("config.json", config.dump());
+    Llama model(options_);
+    return testing::error_of([&] {
+      load_llama(*model, folder_.path(), 24);
+      return 0;
+    });
+  }
+  LlamaOptions options_ = small_llama({"", true, 0});
+  testing::TemporaryFolder folder_;
+  Json config_;
+};
+
+TEST_F(LlamaConfigTest, WhatTheModelCannotDoIsRefusedValueByValue) {
+  EXPECT_THAT(refusal("head_dim", 64), HasSubstr("head_dim is 64, the model's 32"));
+  EXPECT_THAT(refusal("hidden_act", "gelu"), HasSubstr("hidden_act is \"gelu\""));
+  EXPECT_THAT(refusal("model_type", "gemma2"), HasSubstr("model_type is \"gemma2\""));
+  EXPECT_THAT(refusal("model_type", "qwen3"), HasSubstr("model_type is \"qwen3\""));
+  EXPECT_THAT(refusal("attention_bias", true), HasSubstr("attention_bias is true"));
+  EXPECT_THAT(refusal("mlp_bias", true), HasSubstr("mlp_bias is true"));
+  EXPECT_THAT(refusal("sliding_window", 8), HasSubstr("sliding_window is 8"));
+}
+
+TEST_F(LlamaConfigTest, WhatMakesNoDifferenceIsTaken) {
+  EXPECT_EQ(refusal("sliding_window", 24), "no error");
+  EXPECT_EQ(refusal("sliding_window", nullptr), "no error");
+  EXPECT_EQ(refusal("head_dim", nullptr), "no error");
+  EXPECT_EQ(refusal("model_type", "mistral"), "no error");
 }
 
 TEST(LlamaExportTest, AFolderThatHasWeightsIsRefusedBeforeTheTraining) {
