@@ -86,17 +86,21 @@ double used_by_others_s(const Machine& machine) {
   return std::max(0.0, rest);
 }
 
-// "chrome 31 % (pid 812, user ann), make 4 % (3 processes, the busiest has pid 90, user bob)"
-std::string name_programs(const MachineUse& use) {
+// "chrome 31 % (pid 812, user ann), make 4 % (3 processes, the busiest has pid 90, user bob)", of
+// the same CPUs as `whole`. Processes are counted with what they did just before and after, and by
+// other clocks than the machine: together they are never more than the whole.
+std::string name_programs(const MachineUse& use, double whole) {
   const double all_s = use.cpus * use.seconds;
   std::vector<std::string> parts;
   for (const MachineUse::Program& program : use.others) {
-    if (program.cpu_s / all_s < kWorthNaming) continue;
+    const double share = std::min(program.cpu_s / all_s, whole);
+    whole -= share;
+    if (share < kWorthNaming) continue;
     const std::string user = program.user.empty() ? "" : ", user " + printable(program.user);
     const std::string count =
         program.processes > 1 ? fmt::format("{} processes, the busiest ", program.processes) : "";
-    parts.push_back(fmt::format("{} {} ({}pid {}{})", printable(program.name),
-                                percent(program.cpu_s / all_s), count, program.pid, user));
+    parts.push_back(fmt::format("{} {} ({}pid {}{})", printable(program.name), percent(share),
+                                count, program.pid, user));
   }
   return parts.empty() ? "by programs that were not seen" : "by " + join(parts, ", ");
 }
@@ -145,7 +149,7 @@ void compute_machines(RoundContext& round) {
     const double all_s = use.cpus * use.seconds;
     const double share = used_by_others_s(machine) / all_s;
     others.look(share, fmt::format("{} of {} CPUs on {}, {}", percent(share), use.cpus, machine.who,
-                                   name_programs(machine.observer())));
+                                   name_programs(machine.observer(), share)));
     // The load of the last minute may be that of the round before, and tasks that are runnable now
     // those of a moment: only both together are load. The first agent to start saw none of the
     // other agents' ranks.

@@ -70,6 +70,14 @@ TEST(Machines, NamesWhoUsedTheCpusOfTheRound) {
             "cc1plus 3 % (3 processes, the busiest pid 90, user bob)");
 }
 
+TEST(Machines, ProgramsUsedNoMoreThanAllOfThemTogether) {
+  MachineUse use = quiet();
+  use.busy_s = 35.28;
+  use.others = {{"cc1plus", "bob", 90, 1, 16}, {"chrome", "ann", 812, 1, 2}};
+  EXPECT_EQ(fact_of(with({use}), "cpu_by_others")->detail,
+            "38 % of 4 CPUs on host0, by cc1plus 38 % (pid 90, user bob)");
+}
+
 TEST(Machines, TheKernelAndTheControllerAreNotOthers) {
   MachineUse use = quiet();
   use.busy_s = 26;
