@@ -647,6 +647,16 @@ TEST_F(IndependentRanksTest, AnExperimentThatFailsEndsTheRoundWithItsReason) {
   EXPECT_EQ(outcome().reason, "the experiment failed");
 }
 
+TEST_F(IndependentRanksTest, AnExperimentWithoutWorkersIsLostThoughOneOfThemWasKilled) {
+  start_ranks();
+  (void)exit(3, 0, {std::nullopt, SIGKILL});
+  machine_.fail(ns(18), {RoundStatus::lost, "no worker is left: worker 0; worker 1", "go on"});
+  (void)end(20, 0);
+  (void)end(20, 1);
+  EXPECT_EQ(outcome().status, RoundStatus::lost);
+  EXPECT_EQ(outcome().reason, "no worker is left: worker 0; worker 1");
+}
+
 /// Ranks that came to their `sleep infinity` are left alone for a minute.
 class RestingRound : public RoundMachineTest {
  protected:
