@@ -1,17 +1,21 @@
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "catalog/catalog.h"
 #include "catalog/metrics.h"
 #include "commands.h"
+#include "core/error.h"
 #include "core/text.h"
+#include "lang/language.h"
 #include "page/table.h"
 #include "page/text_width.h"
 #include "paths.h"
 #include "plan/launcher_options.h"
 #include "plan/suite.h"
+#include "speak.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -36,49 +40,65 @@ std::string file_of(const std::string& origin) {
   return origin.substr(0, origin.rfind(':'));
 }
 
-void list(const std::string& what) {
+// One file that cannot be read does not hide the others.
+int list_suites(const catalog::Catalog& catalog) {
+  page::Table table;
+  table.columns = {{"SUITE"}, {"CASES", page::Align::right}, {"FROM"}, {"DESCRIPTION"}};
+  std::vector<Error> broken;
+  for (const auto& [name, file] : catalog::conf_files(catalog.conf_dirs, "suites")) try {
+      const plan::Suite suite = plan::load_suite(file);
+      table.rows.push_back(
+          {{name, std::to_string(suite.cases.size()), catalog::conf_name(catalog.conf_dirs, file),
+            page::free_text(suite.description)}});
+    } catch (const Error& error) {
+      broken.push_back(error);
+    }
+  print_table(table);
+  for (const Error& error : broken)
+    fmt::print(stderr, "assay: {}: {}\n", lang::tr("error"), error_text(error));
+  return broken.empty() ? 0 : exit_code(broken.front().kind());
+}
+
+int list(const std::string& what) {
   page::Table table;
   if (what == "launchers") {
     table.columns = {{"LAUNCHER"}, {"DESCRIPTION"}};
     for (const plan::LauncherInfo& info : plan::launcher_catalog())
       table.rows.push_back({{info.name, info.description}});
-    return print_table(table);
+    print_table(table);
+    return 0;
   }
   if (what == "metrics") {
     table.columns = {{"METRIC"}, {"UNIT"}, {"BETTER"}, {"DESCRIPTION"}};
     for (const catalog::KnownMetric& known : catalog::known_metrics())
       table.rows.push_back({{known.name, known.unit, to_text(known.better), known.description}});
-    return print_table(table);
+    print_table(table);
+    return 0;
   }
   const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dirs());
   if (what == "workloads") {
     table.columns = {{"WORKLOAD"}, {"FRAMEWORKS"}, {"FROM"}, {"DESCRIPTION"}};
     for (const catalog::Workload& workload : catalog.workloads)
       table.rows.push_back({{workload.name, join(workload.frameworks, ", "),
-                             file_of(workload.origin), workload.description}});
-    return print_table(table);
+                             file_of(workload.origin), page::free_text(workload.description)}});
+    print_table(table);
+    return 0;
   }
   if (what == "vendors") {
     table.columns = {{"VENDOR"}, {"VISIBLE DEVICES"}, {"FROM"}, {"DESCRIPTION"}};
     for (const catalog::Vendor& vendor : catalog.vendors)
-      table.rows.push_back(
-          {{vendor.name, vendor.visible_devices, file_of(vendor.origin), vendor.description}});
-    return print_table(table);
+      table.rows.push_back({{vendor.name, vendor.visible_devices, file_of(vendor.origin),
+                             page::free_text(vendor.description)}});
+    print_table(table);
+    return 0;
   }
-  if (what == "suites") {
-    table.columns = {{"SUITE"}, {"CASES", page::Align::right}, {"FROM"}, {"DESCRIPTION"}};
-    for (const auto& [name, file] : catalog::conf_files(catalog.conf_dirs, "suites")) {
-      const plan::Suite suite = plan::load_suite(file);
-      table.rows.push_back({{name, std::to_string(suite.cases.size()),
-                             catalog::conf_name(catalog.conf_dirs, file), suite.description}});
-    }
-    return print_table(table);
-  }
+  if (what == "suites") return list_suites(catalog);
   table.columns = {{"RULE"}, {"SCOPE"}, {"FACT"}, {"BOUND"}, {"SEVERITY"}, {"FROM"}};
   for (const catalog::Rule& rule : catalog.rules)
     table.rows.push_back({{rule.id, to_text(rule.scope), rule.fact, bound(rule),
                            to_text(rule.severity), rule.origin}});
   print_table(table);
+  return 0;
 }
 
 }  // namespace
@@ -90,12 +110,7 @@ void add_list(CLI::App& app, Action& action) {
       ->required()
       ->check(CLI::IsMember({"suites", "workloads", "vendors", "launchers", "metrics", "rules"}));
   command->footer("Examples:\n  assay list workloads\n  assay list metrics");
-  command->callback([what, &action] {
-    action = [what] {
-      list(*what);
-      return 0;
-    };
-  });
+  command->callback([what, &action] { action = [what] { return list(*what); }; });
 }
 
 }  // namespace assay::app

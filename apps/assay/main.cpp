@@ -67,18 +67,27 @@ int close_output(int code) {
 }
 
 // CLI11 reports only that a subcommand is missing.
-void require_known_command(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == word) return;
-    if (!command->get_group().empty())
-      names.push_back(command->get_name());  // hidden ones have none
+void require_known_command(const CLI::App& app, int argc, const char* const* argv) {
+  std::string path;
+  const CLI::App* within = &app;
+  for (int i = 1; i < argc && within->get_require_subcommand_min() > 0; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with('-')) return;
+    const CLI::App* known = nullptr;
+    std::vector<std::string> names;
+    for (const CLI::App* command : within->get_subcommands({})) {
+      if (command->get_name() == word) known = command;
+      if (!command->get_group().empty())
+        names.push_back(command->get_name());  // hidden ones have none
+    }
+    const std::string named = path + assay::printable(word);
+    if (known == nullptr)
+      throw assay::Error(assay::ErrorKind::usage,
+                         "there is no command '" + named + "'" + assay::did_you_mean(word, names),
+                         {}, "commands: " + assay::join(names, ", "));
+    path += word + " ";
+    within = known;
   }
-  if (word.starts_with('-')) return;
-  throw assay::Error(
-      assay::ErrorKind::usage,
-      "there is no command '" + assay::printable(word) + "'" + assay::did_you_mean(word, names), {},
-      "commands: " + assay::join(names, ", "));
 }
 
 }  // namespace
@@ -102,7 +111,7 @@ int main(int argc, char** argv) {
   try {
     assay::app::choose_language(argc, argv);
     assay::app::speak(app);
-    if (argc > 1) require_known_command(app, argv[1]);
+    require_known_command(app, argc, argv);
     app.parse(argc, argv);
     return close_output(action ? action() : 0);
   } catch (const CLI::Success& done) {

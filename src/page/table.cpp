@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kGap = 2;
 
 // As a terminal shows it, in the reader's language.
-std::string one_line(std::string_view text) {
-  std::string clean = printable(lang::tr(text));
+std::string one_line(const Cell& cell) {
+  std::string clean = printable(cell.free_text ? lang::tr_whole(cell.text) : lang::tr(cell.text));
   std::ranges::replace(clean, '\n', ' ');
   std::ranges::replace(clean, '\t', ' ');
   return clean;
@@ -34,7 +34,7 @@ std::vector<std::size_t> widths_of(const Table& table, std::size_t room, Least l
     widths.push_back(std::max(columns_of(one_line(column.title)), column.min_width));
   for (const Row& row : table.rows)
     for (std::size_t i = 0; i < row.cells.size(); ++i)
-      widths[i] = std::max(widths[i], columns_of(one_line(row.cells[i].text)));
+      widths[i] = std::max(widths[i], columns_of(one_line(row.cells[i])));
   const auto shrink = [&](std::size_t Column::*min) {
     for (std::size_t i = 0; i < widths.size(); ++i) {
       const std::size_t total = total_of(widths);
@@ -94,6 +94,12 @@ std::string heading_of(const Column& column) {
 
 }  // namespace
 
+Cell free_text(std::string_view text) {
+  Cell cell(text);
+  cell.free_text = true;
+  return cell;
+}
+
 std::string paint(bool color, std::string_view code, std::string_view text) {
   return color && !code.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
@@ -109,7 +115,7 @@ std::vector<std::string> text_lines(const Table& given, const TextStyle& style) 
     std::string line(style.indent, ' ');
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const Column& column = table.columns[i];
-      const std::string text = fit(column, one_line(cells[i].text), widths[i], style.mark);
+      const std::string text = fit(column, one_line(cells[i]), widths[i], style.mark);
       const std::size_t used = columns_of(text);
       const std::string blanks(widths[i] > used ? widths[i] - used : 0, ' ');
       const std::string painted = paint(style.color, cells[i].color, text);

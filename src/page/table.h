@@ -53,7 +53,11 @@ struct Cell {
   std::string css;           ///< on a page: its class, beside the column's
   std::string title;         ///< on a page: its tooltip
   std::size_t span = 1;      ///< on a page: columns that it takes
+  bool free_text = false;    ///< anybody may have written it: translated as a whole or not at all
 };
+
+/// A text that is not Assay's own, as the description of a suite.
+[[nodiscard]] Cell free_text(std::string_view text);
 
 struct Row {
   std::vector<Cell> cells;

@@ -163,6 +163,47 @@ TEST_F(Commands, AMisspeltCommandIsNamedWithItsLikelyMeaning) {
   EXPECT_THAT(run.err, HasSubstr("there is no command 'rnu' (did you mean 'run'?)"));
 }
 
+TEST_F(Commands, AMisspeltPartOfACommandIsNamedWithThoseThatThereAre) {
+  CommandResult run = assay({"export", "parquet", "results/latest"});
+  EXPECT_EQ(run.status.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("there is no command 'export parquet'"));
+  EXPECT_THAT(run.err, HasSubstr("openmetrics"));
+  run = assay({"completion", "bahs"});
+  EXPECT_THAT(run.err, HasSubstr("there is no command 'completion bahs' (did you mean 'bash'?)"));
+}
+
+TEST_F(Commands, ListNamesASuiteThatCannotBeReadAndListsTheOthers) {
+  write_file_atomic(conf() / "suites/broken.yaml", "cases: [\n");
+  const CommandResult run = assay({"list", "suites"});
+  EXPECT_EQ(run.status.code, 2);
+  EXPECT_THAT(run.out, HasSubstr("conf/suites/quick.yaml"));
+  EXPECT_THAT(run.err, HasSubstr("broken.yaml"));
+}
+
+TEST_F(Commands, InitLeavesNoSuiteThatItsOwnCheckRefuses) {
+  const std::vector<std::string> command{"init", "own.yaml",   "--launcher", "ssh",   "--hosts",
+                                         "a,a",  "--workload", "matmul",     "--yes", "--replace"};
+  EXPECT_EQ(assay(command).status.code, 2);
+  EXPECT_FALSE(fs::exists(folder_ / "own.yaml"));
+  write("own.yaml", "mine");
+  EXPECT_EQ(assay(command).status.code, 2);
+  EXPECT_EQ(read_file(folder_ / "own.yaml"), "mine");
+}
+
+TEST_F(Commands, InitReadsTheRateOfALineInItsUnit) {
+  ASSERT_EQ(assay({"init", "own.yaml", "--command", "train", "--sample",
+                   "Tokens/p/s: 345.6 at step 3", "--yes"})
+                .status.code,
+            0);
+  const std::string suite = read_file(folder_ / "own.yaml");
+  EXPECT_THAT(suite, HasSubstr("throughput: {match: 'Tokens/p/s: *("));
+  EXPECT_THAT(suite, HasSubstr("unit: 'tokens/s/device'"));
+  EXPECT_EQ(assay({"init", "loss.yaml", "--command", "train", "--sample", "loss=1e-3", "--yes"})
+                .status.code,
+            0);
+  EXPECT_THAT(read_file(folder_ / "loss.yaml"), HasSubstr("better: lower"));
+}
+
 TEST_F(Commands, ListKnowsEveryCatalogue) {
   EXPECT_THAT(assay({"list", "workloads"}).out, HasSubstr("matmul"));
   EXPECT_THAT(assay({"list", "vendors"}).out, HasSubstr("kunlunxin"));

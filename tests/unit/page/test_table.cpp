@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "lang/language.h"
 #include "page/table.h"
 #include "page/text_width.h"
 
@@ -17,6 +18,15 @@ Table two_columns() {
 TEST(TextTable, ColumnsAreAsWideAsTheirWidestCell) {
   EXPECT_THAT(text_lines(two_columns()),
               ElementsAre("NAME    COUNT", "a          12", "longer      3"));
+}
+
+TEST(TextTable, LeavesAForeignTextThatIsNoMessageAsItIs) {
+  const std::string text = "Summary (2 cases)";
+  lang::set_reader_language(lang::Language::chinese);
+  const auto lines = text_lines({{{"DESCRIPTION"}}, {{{free_text(text)}}, {{text}}}});
+  lang::set_reader_language(lang::Language::english);
+  EXPECT_EQ(lines[1], text);
+  EXPECT_NE(lines[2], text);
 }
 
 TEST(TextTable, WideCharactersTakeTwoColumns) {
