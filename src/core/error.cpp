@@ -68,7 +68,7 @@ std::string advice_for(int errno_value) {
     case EROFS:
     case EACCES:
     case EPERM:
-      return "check the permissions, or choose another folder with --out";
+      return "check the permissions, or use a folder that can be written";
     case EMFILE:
     case ENFILE:
       return "raise the limit of open files (ulimit -n)";
