@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <unistd.h>
@@ -243,8 +244,14 @@ TEST_F(Ssh, TheUsersOwnConnectionCarriesARunThatCouldNotLogIn) {
     words.push_back(SshDaemon::host(1));
     return run_command(words);
   };
-  // In the background once it is connected; TearDown of the test ends it with its sshd.
-  ASSERT_TRUE(ssh({"-M", "-N", "-f", "-E", (folder_ / "master.log").string()}).status.ok())
+  // In a session of its own before the command ends, or it would be ended with it (-f leaves its
+  // parent's session a moment too late). TearDown of the test ends it with its sshd.
+  const std::string master = fmt::format(
+      "setsid ssh -F {} -o BatchMode=yes -M -N -E {} {} </dev/null >/dev/null 2>&1 & "
+      "until [ -S {} ]; do kill -0 $! || exit 1; sleep 0.05; done",
+      config.string(), (folder_ / "master.log").string(), SshDaemon::host(1),
+      (folder_ / ("own-" + SshDaemon::host(1))).string());
+  ASSERT_TRUE(run_command({"sh", "-c", master}).status.ok())
       << read_file_or_empty(folder_ / "master.log");
   std::ofstream(folder_ / "sshd/authorized_keys") << "";
   const auto file = [&](const char* more) {
