@@ -1,20 +1,10 @@
 #include "store_target.h"
 
-#include <cstdlib>
-
 #include "core/error.h"
 #include "planning.h"
+#include "variable.h"
 
 namespace assay::app {
-
-namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-}  // namespace
 
 std::optional<StoreUrl> parse_store_url(const std::string& text) {
   std::size_t from = std::string::npos;

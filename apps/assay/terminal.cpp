@@ -1,23 +1,17 @@
 #include "terminal.h"
 
 #include <cstdio>
-#include <cstdlib>
-#include <string_view>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "core/text.h"
 #include "lang/language.h"
+#include "variable.h"
 
 namespace assay::app {
 
 namespace {
-
-std::string_view variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string_view() : value;
-}
 
 bool utf8_locale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {

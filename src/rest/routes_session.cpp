@@ -43,7 +43,7 @@ Link link_of(const Call& call) {
   return {kept, LinkBy::cookie};
 }
 
-serve::HttpResponse preview(Call& call) {
+serve::HttpResponse preview_link(Call& call) {
   const Link link = link_of(call);
   limit_sign_in(call, "");
   const auto name = call.context.accounts.link_owner(link.secret, call.now_ns, link.by);
@@ -125,7 +125,7 @@ std::vector<Route> session_routes() {
        .max_body = 4096},
       {.method = "POST",
        .path = "/api/v1/session/preview",
-       .handler = preview,
+       .handler = preview_link,
        .who = Who::anyone,
        .summary = "Whom a one-time link would sign in; it stays good",
        .answer = "SignInPreview",

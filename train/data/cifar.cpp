@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t cifar_side = 32;
 constexpr std::size_t plane = cifar_side * cifar_side;
-constexpr std::size_t record = 1 + 3 * plane;
+constexpr std::size_t cifar_record = 1 + 3 * plane;
 constexpr std::int64_t cifar_classes = 10;
 
 void read_into(const std::filesystem::path& path, MemoryImages& images) {
@@ -26,17 +26,17 @@ void read_into(const std::filesystem::path& path, MemoryImages& images) {
 
 void append_cifar10(std::span<const std::uint8_t> file, const std::string& where,
                     MemoryImages& images) {
-  if (file.empty() || file.size() % record != 0)
+  if (file.empty() || file.size() % cifar_record != 0)
     throw Error(ErrorKind::environment,
                 fmt::format("{} bytes is not a whole number of CIFAR-10 records of {} bytes",
-                            file.size(), record),
+                            file.size(), cifar_record),
                 where,
                 "the file is cut off or of another kind; unpack cifar-10-binary.tar.gz again");
-  const std::size_t count = file.size() / record;
+  const std::size_t count = file.size() / cifar_record;
   images.shape = {cifar_side, cifar_side, 3};
   images.pixels.reserve(images.pixels.size() + count * 3 * plane);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint8_t* const bytes = file.data() + i * record;
+    const std::uint8_t* const bytes = file.data() + i * cifar_record;
     if (bytes[0] >= cifar_classes)
       throw Error(ErrorKind::environment,
                   fmt::format("record {} has the label {}; CIFAR-10 has 0 to 9", i, bytes[0]),

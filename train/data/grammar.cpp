@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t grammar_train_size = 32768;
 constexpr std::int64_t grammar_eval_size = 1024;
-constexpr std::int64_t vocabulary = grammar_first_word + GrammarModel::words;
+constexpr std::int64_t grammar_vocabulary = grammar_first_word + GrammarModel::words;
 
 class Grammar final : public TextSource {
  public:
@@ -26,7 +26,7 @@ class Grammar final : public TextSource {
         size_(size),
         shape_{options.sequence, masked_per_row(options)},
         rule_{SpecialTokens{}, options.mask_probability, grammar_first_word,
-              static_cast<std::int32_t>(vocabulary)} {}
+              static_cast<std::int32_t>(grammar_vocabulary)} {}
 
   [[nodiscard]] std::int64_t size() const noexcept override { return size_; }
   [[nodiscard]] TextBatch::Shape shape() const noexcept override { return shape_; }
@@ -106,9 +106,15 @@ TextSet open_grammar(const TextSetOptions& options) {
   TextSet set;
   set.train = std::make_shared<const Grammar>(model, options, true, train_size);
   set.eval = std::make_shared<const Grammar>(model, options, false, eval_size);
-  set.info = {
-      "grammar", vocabulary, options.sequence, masked, SpecialTokens{}, train_size, eval_size,
-      {},        {}};
+  set.info = {"grammar",
+              grammar_vocabulary,
+              options.sequence,
+              masked,
+              SpecialTokens{},
+              train_size,
+              eval_size,
+              {},
+              {}};
   const IdealAccuracy ideal = ideal_accuracy(*model, *set.eval);
   set.info.best_mlm_accuracy =
       BestAccuracy{ideal.mlm, fmt::format("expected of the exact posterior at the {} masked "
