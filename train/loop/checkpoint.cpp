@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <cstdio>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <fcntl.h>
@@ -11,8 +13,8 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/json_error.h"
-#include "core/parse_number.h"
 #include "core/text.h"
+#include "train/loop/checkpoint_folder.h"
 
 namespace assay::train {
 namespace {
@@ -32,10 +34,6 @@ std::string shape_of(const std::vector<FlatParameters::Entry>& entries) {
   for (const FlatParameters::Entry& entry : entries)
     text += fmt::format("{} {} {}\n", entry.name, entry.offset, entry.size);
   return text;
-}
-
-fs::path step_folder(const fs::path& folder, std::int64_t step) {
-  return folder / fmt::format("step{}", step);
 }
 
 // Gives errno of what failed, or 0. libtorch's own writer ends the process when a disk is full: its
@@ -87,7 +85,8 @@ torch::Tensor read_tensor(torch::serialize::InputArchive& archive, const std::st
                           const fs::path& path) {
   torch::Tensor tensor;
   if (!archive.try_read(name, tensor))
-    throw Error(ErrorKind::environment, "the checkpoint holds no '" + name + "'", path.string());
+    throw Error(ErrorKind::environment, "the checkpoint holds no '" + name + "'", path.string(),
+                "give the configuration that it was made with, the optimizer too");
   return tensor;
 }
 
@@ -132,6 +131,21 @@ Checkpoints::Checkpoints(fs::path folder, Communicator& communicator)
   write_file_atomic(trial, "");
   std::error_code ignored;
   fs::remove(trial, ignored);
+  if (communicator_.rank() == 0) lock_ = lock_checkpoints(folder_);
+}
+
+void Checkpoints::say(const std::string& note) const {
+  if (communicator_.rank() == 0 && !note.empty())
+    std::fprintf(stderr, "assay-train: %s\n", note.c_str());
+}
+
+void Checkpoints::leave_earlier() const {
+  const std::vector<std::int64_t> steps = steps_in(folder_);
+  if (!steps.empty())
+    say(
+        fmt::format("{} has {} of an earlier training, up to step {}: they are left until a step "
+                    "of the same number replaces them; 'resume: true' would go on",
+                    folder_.string(), counted(steps.size(), "checkpoint"), steps.back()));
 }
 
 // All but the newest two. What another training left in the folder is not touched.
@@ -146,14 +160,8 @@ void Checkpoints::remove_older() {
 // The steps of the training that is resumed, oldest first; the files of one that was ended while it
 // was being written count as the oldest.
 void Checkpoints::find_steps(std::int64_t newest) {
-  std::error_code error;
-  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (!name.starts_with("step")) continue;
-    const auto step = parse_number<std::int64_t>(std::string_view(name).substr(4), 0);
-    if (step && *step != newest) steps_.push_back(*step);
-  }
-  std::sort(steps_.begin(), steps_.end());
+  steps_ = steps_in(folder_);
+  std::erase(steps_, newest);
   std::stable_partition(steps_.begin(), steps_.end(), [&](auto step) { return step > newest; });
   steps_.push_back(newest);
 }
@@ -178,11 +186,17 @@ std::string Checkpoints::last() const {
 void Checkpoints::save(const TrainingState& state, const Progress& progress) {
   const fs::path folder = step_folder(folder_, progress.step);
   make_directories(folder);
+  std::error_code ignored;
+  // Of an earlier training: the checkpoint is complete when there is a new one.
+  if (communicator_.rank() == 0) fs::remove(folder / "info.json", ignored);
   torch::serialize::OutputArchive own;
   own.write("random", generator(state.device).get_state(), true);
   for (const auto& item : state.model.named_buffers())
     own.write(buffer_key(item.key()), item.value().cpu(), true);
-  write_archive(own, folder / fmt::format("rank{}.pt", communicator_.rank()));
+  const auto own_name = [](std::size_t rank) { return fmt::format("rank{}.pt", rank); };
+  const fs::path own_path = folder / own_name(static_cast<std::size_t>(communicator_.rank()));
+  write_archive(own, own_path);
+  const std::vector<std::string> marks = communicator_.gather(mark_of(own_path).dump());
 
   // Ranks that share the model or the optimizer's state put it together.
   const FlatRange all{0, state.parameters.size()};
@@ -208,9 +222,16 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
               {"scale", progress.scale},
               {"good_steps", progress.good_steps},
               {"skipped", progress.skipped},
-              {"average", state.average != nullptr}};
+              {"average", state.average != nullptr},
+              {"train_samples", state.train_samples}};
+    for (const auto& [key, value] : state.kept) info["kept"][key] = value;
     for (const auto& [name, tensor] : tensors) archive.write(name, tensor, true);
     write_archive(archive, folder / "model.pt");
+    Json& files = info["files"];
+    files["model.pt"] = mark_of(folder / "model.pt");
+    for (std::size_t rank = 0; rank < marks.size(); ++rank)
+      files[own_name(rank)] = parse_json(marks[rank], "mark");
+    seal(info);
     write_file_atomic(folder / "info.json", dump_pretty(info));
   }
   communicator_.barrier();  // every file is there
@@ -222,51 +243,89 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
   if (communicator_.rank() == 0) remove_older();
 }
 
-std::optional<Progress> Checkpoints::load(const TrainingState& state) {
-  const std::string latest(trim(read_file_or_empty(folder_ / "latest")));
-  if (latest.empty()) return std::nullopt;
-  const fs::path folder = folder_ / ("step" + latest);
-  const fs::path info_path = folder / "info.json";
-  const Json info = parse_json(read_file(info_path), info_path.string());
+Progress Checkpoints::read_info(const Json& info, std::int64_t step, const fs::path& path,
+                                const TrainingState& state) const {
   const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::config, "the checkpoint is " + what, info_path.string(),
+    throw Error(ErrorKind::config, "the checkpoint is " + what, path.string(),
                 "give another folder, or the configuration that it was made with");
   };
+  const auto damaged = [&](const std::string& what) {
+    throw Error(ErrorKind::environment, "the checkpoint is damaged: " + what, path.string(),
+                "remove this step's folder and name an older step in 'latest'");
+  };
+  const auto count = [&](const char* name, std::int64_t least) {
+    const auto value = info.at(name).get<std::int64_t>();
+    if (value < least) damaged(fmt::format("'{}' is {}", name, value));
+    return value;
+  };
   Progress progress;
-  int saved_ranks = 0;
   try {
     if (info.at("format").get<int>() != kFormat) refuse("of another version of assay-train");
+    if (!sealed(info)) damaged("info.json is not as it was written");
     if (info.at("workload").get<std::string>() != state.workload)
       refuse("of the workload " + printable(info.at("workload").get<std::string>()) + ", not " +
              state.workload);
     if (info.at("model").get<std::string>() != shape_of(entries_of(state)))
       refuse("of another model");
-    saved_ranks = info.at("world_size").get<int>();
+    const std::int64_t saved_ranks = count("world_size", 1);
     if (saved_ranks != communicator_.world_size() && !info.contains("rows"))
       refuse(fmt::format("of {} ranks, not {}", saved_ranks, communicator_.world_size()));
-    const std::int64_t rows = info.value("rows", state.rows);
-    const std::int64_t accumulation = info.value("accumulation", state.accumulation);
+    const std::int64_t rows = info.contains("rows") ? count("rows", 1) : state.rows;
+    const std::int64_t accumulation =
+        info.contains("accumulation") ? count("accumulation", 1) : state.accumulation;
     if (rows * accumulation != state.rows * state.accumulation)
       refuse(fmt::format("of a training with {} samples a step, not {}", rows * accumulation,
                          state.rows * state.accumulation));
     if (info.at("average").get<bool>() != (state.average != nullptr))
       refuse("of a training with another 'ema_decay'");
-    progress.step = info.at("step").get<std::int64_t>();
-    const std::int64_t seen = info.at("batch").get<std::int64_t>() * rows;
+    // One of before these were kept says nothing of them.
+    const Json kept = info.value("kept", Json::object());
+    for (const auto& [key, value] : state.kept)
+      if (const std::string theirs = kept.value(key, value); theirs != value)
+        refuse(fmt::format("of a training with '{}: {}', not '{}: {}'", key, printable(theirs), key,
+                           value));
+    const std::int64_t samples = info.value("train_samples", state.train_samples);
+    if (samples != state.train_samples)
+      refuse(fmt::format("of a training on data with {} samples, not {} ('train_size', 'path')",
+                         samples, state.train_samples));
+    progress.step = count("step", 0);
+    if (progress.step != step) damaged(fmt::format("'step' is {}", progress.step));
+    const std::int64_t seen = count("batch", 0) * rows;
     if (seen % state.rows != 0)
       refuse(fmt::format("after {} samples of an epoch, which batches of {} do not divide", seen,
                          state.rows));
-    progress.position = {info.at("epoch").get<std::int64_t>(), seen / state.rows};
+    progress.position = {count("epoch", 0), seen / state.rows};
     progress.scale = info.at("scale").get<double>();
-    progress.good_steps = info.at("good_steps").get<std::int64_t>();
-    progress.skipped = info.at("skipped").get<std::int64_t>();
-    state.optimizer.set_steps(info.at("optimizer_steps").get<std::int64_t>());
+    if (!std::isfinite(progress.scale) || progress.scale < 0) damaged("'scale' is no scale");
+    progress.good_steps = count("good_steps", 0);
+    progress.skipped = count("skipped", 0);
+    const std::int64_t updates = count("optimizer_steps", 0);
+    if (updates > step) damaged(fmt::format("'optimizer_steps' is {}", updates));
+    state.optimizer.set_steps(updates);
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::environment, "the checkpoint is damaged: " + plain_error(error),
-                info_path.string());
+    damaged(plain_error(error));
   }
+  return progress;
+}
+
+std::optional<Progress> Checkpoints::load(const TrainingState& state) {
+  const NewestStep newest = newest_step(folder_);
+  say(newest.note);
+  if (!newest.step) return std::nullopt;
+  const fs::path folder = step_folder(folder_, *newest.step);
+  const fs::path info_path = folder / "info.json";
+  Json info;
+  try {
+    info = parse_json(read_file(info_path), info_path.string());
+  } catch (const Error& error) {
+    throw Error(ErrorKind::environment, "the checkpoint is damaged: " + error.message(),
+                info_path.string(), "remove this step's folder and name an older step in 'latest'");
+  }
+  const Progress progress = read_info(info, *newest.step, info_path, state);
+  const auto saved_ranks = info.at("world_size").get<int>();
   const fs::path model_path = folder / "model.pt";
   torch::serialize::InputArchive archive;
+  require_unchanged(info, model_path);
   read_archive(archive, model_path);
   // What was cut into other parts has another padding at its end.
   const auto end_of = [](const std::vector<FlatParameters::Entry>& entries) {
@@ -299,6 +358,7 @@ std::optional<Progress> Checkpoints::load(const TrainingState& state) {
   const bool is_new = communicator_.rank() >= saved_ranks;
   const fs::path own_path = folder / fmt::format("rank{}.pt", is_new ? 0 : communicator_.rank());
   torch::serialize::InputArchive own;
+  require_unchanged(info, own_path);
   read_archive(own, own_path);
   for (const auto& item : state.model.named_buffers())
     copy_into(item.value(), read_tensor(own, buffer_key(item.key()), own_path), own_path);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/files.h"
+#include "core/json.h"
 #include "train/loop/task.h"
 #include "train/mesh/model_share.h"
 #include "train/optim/gradients.h"
@@ -32,28 +34,37 @@ struct TrainingState {
   torch::Device device;
   std::int64_t rows = 0;  ///< of all ranks in one backward
   std::int64_t accumulation = 1;
-  Communicator& data;            ///< the ranks with other data
-  ModelShare* shared = nullptr;  ///< of ranks that share the model
+  Communicator& data;                                     ///< the ranks with other data
+  ModelShare* shared = nullptr;                           ///< of ranks that share the model
+  std::vector<std::pair<std::string, std::string>> kept;  ///< Settings::kept
+  std::int64_t train_samples = 0;                         ///< 0: not known
 };
 
 /// Checkpoints in a folder: step<N>/model.pt (rank 0: parameters, optimizer), step<N>/rank<r>.pt
 /// (every rank: norm statistics, random numbers), then `latest` names the step. Each file is
 /// written beside its place and renamed, and `latest` last of all, so that a crash leaves the old
-/// checkpoint or the new one. The two newest are kept. They are as one rank with all of the model
-/// would write them, so that a training can go on with another mesh.
+/// checkpoint or the new one. step<N>/info.json has the sizes and checksums of all files, so that a
+/// byte that was changed is seen. Rank 0 holds `lock`. The two newest are kept. They are as one
+/// rank with all of the model would write them, so that a training can go on with another mesh.
 class Checkpoints {
  public:
-  /// Makes the folder. Throws Error of kind environment when it cannot be written to.
+  /// Makes the folder. Throws Error of kind environment when it cannot be written to, or when
+  /// another training has its checkpoints there.
   Checkpoints(std::filesystem::path folder, Communicator& communicator);
 
   /// Called by all ranks. Throws Error of kind environment when a file cannot be written.
   void save(const TrainingState& state, const Progress& progress);
 
-  /// Restores the newest checkpoint, by all ranks; nothing when there is none. Another number of
+  /// Restores the newest checkpoint, by all ranks; nothing when there is none (see newest_step()).
+  /// Another number of
   /// ranks goes on with the next sample when a step has as many of them as before; ranks that are
   /// new begin with random numbers of their own. Throws Error of kind config for one of another
-  /// model or number of samples, of kind environment for a damaged one.
+  /// model, number of samples, data or optimizer, of kind environment for a damaged one.
   [[nodiscard]] std::optional<Progress> load(const TrainingState& state);
+
+  /// Says that a training that does not go on leaves the checkpoints of an earlier one, if there
+  /// are any.
+  void leave_earlier() const;
 
   /// Says that the state after `step` was no good after all, as the next loss shows. If it is the
   /// newest checkpoint, the one before it, where there is one, is the newest again.
@@ -65,9 +76,14 @@ class Checkpoints {
  private:
   void remove_older();
   void find_steps(std::int64_t newest);
+  void say(const std::string& note) const;
+  [[nodiscard]] Progress read_info(const Json& info, std::int64_t step,
+                                   const std::filesystem::path& path,
+                                   const TrainingState& state) const;
 
   std::filesystem::path folder_;
   Communicator& communicator_;
+  std::optional<UniqueFd> lock_;     // of rank 0
   std::vector<std::int64_t> steps_;  // the newest last
 };
 

@@ -84,6 +84,7 @@ class LoaderTask : public Task {
   void set_batch_size(std::int64_t rows) override { settings_.batch_size = rows; }
   std::int64_t max_batch_size() const override { return training_->size() / place_.world_size; }
 
+  std::int64_t train_samples() const override { return training_->size(); }
   std::int64_t damaged() const override { return training_->damaged() + evaluation_->damaged(); }
 
  protected:

@@ -3,6 +3,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "train/base/torch.h"
 #include "train/mesh/mesh_groups.h"
@@ -78,6 +80,9 @@ struct Settings {
   std::string checkpoint;  ///< a folder; empty: none
   std::int64_t checkpoint_every = 0;
   bool resume = false;
+  /// Options, as in the configuration, that a training keeps when it goes on: what its data are and
+  /// in which order they come, and the optimizer.
+  std::vector<std::pair<std::string, std::string>> kept;
 
   Communicator::Options communicator;
   std::string trace;  ///< files of a StepTrace, without ".RANK.json"; empty: none

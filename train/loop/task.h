@@ -91,6 +91,8 @@ class Task {
   [[nodiscard]] virtual double best_quality() const = 0;
   /// Samples of this rank that were found damaged and replaced.
   [[nodiscard]] virtual std::int64_t damaged() const = 0;
+  /// Of the training data, of all ranks; 0 when it is not known.
+  [[nodiscard]] virtual std::int64_t train_samples() const { return 0; }
   /// FLOPs of training on one sample.
   [[nodiscard]] virtual double flops_per_sample() const = 0;
 

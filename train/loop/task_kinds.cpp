@@ -1,11 +1,25 @@
 #include "train/loop/task_kinds.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "train/loop/image_task.h"
 #include "train/loop/text_task.h"
 #include "train/loop/token_task.h"
 #include "train/loop/trainer.h"
 
 namespace assay::train {
+namespace {
+
+// Settings::kept. What the model's shape, the samples of a step and the size of the data say is
+// compared as such.
+constexpr std::string_view kKept[] = {
+    "data",        "data_seed",  "seed",       "sequence", "cross_documents",  "vocabulary_size",
+    "image_size",  "glyph_size", "label_base", "augment",  "mask_probability", "max_predictions",
+    "label_noise", "lower_case", "optimizer"};
+
+}  // namespace
+
 const std::vector<TaskKind>& task_kinds() {
   static const std::vector<TaskKind> kinds{image_kind(), text_kind(), token_kind()};
   return kinds;
@@ -23,6 +37,9 @@ Settings read_settings(const TaskKind& kind, const std::string& workload,
   if (settings.precision == Precision::fp8 && !kind.fp8)
     options.fail("precision", workload + " does not train in fp8", "Llama does; use bf16");
   options.reject_unknown();
+  for (const workload::Option& option : options.declared())
+    if (std::ranges::find(kKept, option.key) != std::end(kKept))
+      settings.kept.emplace_back(option.key, option.value);
   settings.communicator.membership.terms = "workload: " + workload + "\n" + options.terms();
   return settings;
 }

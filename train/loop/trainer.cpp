@@ -110,7 +110,9 @@ class Trainer {
             settings_.batch_size * groups_.mesh().data,
             settings_.accumulation,
             groups_.data(),
-            loop_->shared_model()};
+            loop_->shared_model(),
+            settings_.kept,
+            task_->train_samples()};
   }
   void finish(std::int64_t start_ns, std::int64_t end_ns);
   // Of the whole model.
@@ -177,13 +179,14 @@ void Trainer::prepare() {
   data::Position start;
   if (!settings_.checkpoint.empty()) {
     checkpoints_ = std::make_unique<Checkpoints>(settings_.checkpoint, communicator_);
-    if (settings_.resume)
-      if (const std::optional<Progress> loaded = checkpoints_->load(state())) {
-        loop_->resume_after(loaded->step);
-        if (loop_->shared_model() != nullptr) loop_->shared_model()->updated();
-        start = loaded->position;
-        loop_->scaler().restore(loaded->scale, loaded->good_steps, loaded->skipped);
-      }
+    if (!settings_.resume)
+      checkpoints_->leave_earlier();
+    else if (const std::optional<Progress> loaded = checkpoints_->load(state())) {
+      loop_->resume_after(loaded->step);
+      if (loop_->shared_model() != nullptr) loop_->shared_model()->updated();
+      start = loaded->position;
+      loop_->scaler().restore(loaded->scale, loaded->good_steps, loaded->skipped);
+    }
     phases_.end("checkpoint");
   }
   communicator_.agree("its newest checkpoint at step", loop_->steps());

@@ -231,7 +231,7 @@ TEST_F(ProgramTest, ATrainingResumedOftenKeepsTwoCheckpoints) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(there))
     names.insert(entry.path().filename().string());
-  EXPECT_EQ(names, (std::set<std::string>{"latest", "step5", "step6"}));
+  EXPECT_EQ(names, (std::set<std::string>{"latest", "lock", "step5", "step6"}));
 }
 
 TEST_F(ProgramTest, TextIsTrainedInBf16OnTheCpu) {
