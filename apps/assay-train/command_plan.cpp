@@ -19,6 +19,8 @@ namespace {
 
 using namespace planner;
 
+constexpr std::int64_t kLeastSequence = 8;  // tokens
+
 const CommandHelp& plan_help() {
   static const CommandHelp help{
       "plan",
@@ -81,7 +83,7 @@ TrainingWork work_of(const Arguments& arguments, std::int64_t devices) {
   constexpr std::int64_t tokens = 4 << 20;
   TrainingWork work;
   work.model = model_of(arguments.operands()[0]);
-  work.sequence = arguments.integer("--sequence", 8192, 8, 1 << 24);
+  work.sequence = arguments.integer("--sequence", 8192, kLeastSequence, 1 << 24);
   work.micro_batch = arguments.integer("--micro-batch", 1, 1, 1 << 20);
   const std::int64_t least = devices * work.micro_batch;
   const std::int64_t wanted = tokens / work.sequence;
@@ -105,25 +107,40 @@ int run_plan(const std::vector<std::string>& given) {
   std::optional<Keep> keep;
   if (arguments.has("--recompute"))
     keep = parse_enum<Keep>(arguments.choice("--recompute", enum_texts<Keep>()));
+  std::optional<Mesh> mesh;
   if (arguments.has("--mesh")) {
-    const Mesh mesh = parse_mesh(arguments.text("--mesh"), report.devices);
-    require_mesh(mesh, report.work.model, report.devices);
-    require_batch(report.work, mesh);
-    for (const Keep each : enum_values<Keep>())
-      report.plans.push_back(plan_of(report.work, mesh, each, report.cluster));
-    std::ranges::stable_sort(report.plans, std::greater{}, &Plan::fits);
-    if (!report.plans.front().fits) std::ranges::reverse(report.plans);
-  } else {
-    report.plans = all_plans(report.work, report.devices, report.cluster);
+    mesh = parse_mesh(arguments.text("--mesh"), report.devices);
+    require_mesh(*mesh, report.work.model, report.devices);
+    require_batch(report.work, *mesh);
   }
-  if (keep) std::erase_if(report.plans, [&](const Plan& plan) { return plan.keep != *keep; });
+  const auto plans_of = [&](const TrainingWork& work) {
+    std::vector<Plan> plans;
+    if (!mesh) {
+      plans = all_plans(work, report.devices, report.cluster);
+    } else {
+      for (const Keep each : enum_values<Keep>())
+        plans.push_back(plan_of(work, *mesh, each, report.cluster));
+      std::ranges::stable_sort(plans, std::greater{}, &Plan::fits);
+      if (!plans.front().fits) std::ranges::reverse(plans);
+    }
+    if (keep) std::erase_if(plans, [&](const Plan& plan) { return plan.keep != *keep; });
+    return plans;
+  };
+  report.plans = plans_of(report.work);
   if (report.plans.empty())
     throw Error(ErrorKind::config,
                 fmt::format("no mesh of {} devices can share a batch of {} sequences",
                             report.devices, report.work.global_batch),
                 "batch", fmt::format("use a multiple of {}", report.devices));
-  if (!report.plans.front().fits)
-    report.would_fit = devices_that_fit(report.work, report.devices, report.cluster);
+  if (!report.plans.front().fits) {
+    // A batch that was not asked for follows the devices and the sequence.
+    TrainingWork other = report.work;
+    if (!arguments.has("--batch")) other.global_batch = 0;
+    report.would_fit = devices_that_fit(other, report.devices, report.cluster, keep);
+    other.sequence = kLeastSequence;
+    const std::vector<Plan> shorter = plans_of(other);
+    report.shorter_fits = !shorter.empty() && shorter.front().fits;
+  }
   const bool json = arguments.choice("--format", {"text", "json"}) == "json";
   const std::string out = json ? dump_pretty(to_json(report)) : to_text(report);
   std::fputs(out.c_str(), stdout);

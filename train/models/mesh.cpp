@@ -1,5 +1,8 @@
 #include "train/models/mesh.h"
 
+#include <numeric>
+#include <set>
+
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -21,11 +24,21 @@ std::string divisors_of(std::int64_t number) {
   return out;
 }
 
-void require_division(std::int64_t number, std::int64_t by, const char* what, const char* axis) {
-  if (number % by != 0)
-    throw Error(ErrorKind::config,
-                fmt::format("{} {} cannot be shared by {} ({})", number, what, by, axis), "mesh",
-                fmt::format("{} may be {}", axis, divisors_of(number)));
+// What a mesh shares out along an axis.
+struct Shared {
+  std::int64_t number;
+  const char* what;
+};
+
+// The advice holds for all of them, not only for the first that cannot be shared.
+void require_division(std::initializer_list<Shared> all, std::int64_t by, const char* axis) {
+  std::int64_t common = 0;
+  for (const Shared& one : all) common = std::gcd(common, one.number);
+  for (const auto& [number, what] : all)
+    if (number % by != 0)
+      throw Error(ErrorKind::config,
+                  fmt::format("{} {} cannot be shared by {} ({})", number, what, by, axis), "mesh",
+                  fmt::format("{} may be {}", axis, divisors_of(common)));
 }
 
 }  // namespace
@@ -43,6 +56,7 @@ MeshPlace place_in(const Mesh& mesh, std::int64_t rank) noexcept {
 Mesh parse_mesh(const std::string& text, std::int64_t devices) {
   Mesh mesh;
   mesh.data = 0;
+  std::set<std::string> given;
   for (const std::string_view part : split(text, ',')) {
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos)
@@ -51,6 +65,7 @@ Mesh parse_mesh(const std::string& text, std::int64_t devices) {
     const auto value = parse_number<std::int64_t>(
         trim(part.substr(equals + 1)), name == "zero" ? 0 : 1, name == "zero" ? 3 : 1'000'000);
     if (!value) wrong_mesh(fmt::format("'{}' is not a size of a mesh", printable(part)));
+    if (!given.insert(name).second) wrong_mesh(fmt::format("'{}' is given twice", printable(name)));
     if (name == "data")
       mesh.data = *value;
     else if (name == "tensor")
@@ -80,21 +95,26 @@ void require_mesh(const Mesh& mesh, const LlamaOptions& model, std::int64_t devi
                 fmt::format("data {} × tensor {} × pipeline {} are {} devices, not {}", mesh.data,
                             mesh.tensor, mesh.pipeline, mesh.devices(), devices),
                 "mesh", "change --devices or --mesh");
-  require_division(model.heads, mesh.tensor, "heads", "tensor");
-  require_division(model.kv_heads, mesh.tensor, "heads of keys and values", "tensor");
-  require_division(model.inner, mesh.tensor, "inner columns", "tensor");
-  require_division(model.vocabulary, mesh.tensor, "tokens of the vocabulary", "tensor");
-  require_division(model.layers, mesh.pipeline, "layers", "pipeline");
+  require_division({{model.heads, "heads"},
+                    {model.kv_heads, "heads of keys and values"},
+                    {model.inner, "inner columns"},
+                    {model.vocabulary, "tokens of the vocabulary"}},
+                   mesh.tensor, "tensor");
+  require_division({{model.layers, "layers"}}, mesh.pipeline, "pipeline");
   if (mesh.expert == 1) return;
   if (model.experts == 0)
     throw Error(ErrorKind::config, "there are no experts to share out", "expert",
                 "leave it out, or train a mixture of experts");
-  require_division(model.experts, mesh.expert, "experts", "expert");
-  require_division(mesh.data, mesh.expert, "devices with the same weights", "expert");
+  require_division({{model.experts, "experts"}, {mesh.data, "devices with the same weights"}},
+                   mesh.expert, "expert");
 }
 
 void require_sequence(const Mesh& mesh, std::int64_t sequence) {
-  require_division(sequence, mesh.tensor, "tokens of a sequence", "tensor");
+  if (sequence % mesh.tensor == 0) return;
+  throw Error(
+      ErrorKind::config,
+      fmt::format("{} tokens of a sequence cannot be shared by {} (tensor)", sequence, mesh.tensor),
+      "mesh", fmt::format("use a sequence that is a multiple of {}", mesh.tensor));
 }
 
 }  // namespace assay::train

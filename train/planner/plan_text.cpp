@@ -148,11 +148,10 @@ std::string to_text(const PlanReport& report) {
     out += fmt::format("does not fit: the nearest, {}, recompute {}, needs {} of {}\n",
                        best.mesh.text(), assay::to_text(best.keep),
                        format_bytes(best.memory.total()), format_bytes(report.cluster.memory));
-    out +=
-        report.would_fit > report.devices
-            ? fmt::format("{} such devices would do; or a shorter --sequence\n", report.would_fit)
-            : fmt::format("devices of {} would do; or a shorter --sequence\n",
-                          format_bytes(best.memory.total()));
+    out += report.would_fit > report.devices
+               ? fmt::format("{} such devices would do", report.would_fit)
+               : fmt::format("devices of {} would do", format_bytes(best.memory.total()));
+    out += report.shorter_fits ? "; or a shorter --sequence\n" : "\n";
   }
   out += memory_text(report) + step_text(report);
   if (report.plans.size() > 1) out += "\n" + table_text(report);

@@ -16,6 +16,7 @@ struct PlanReport {
   std::int64_t devices = 0;
   std::vector<Plan> plans;     ///< the best first; not empty
   std::int64_t would_fit = 0;  ///< devices, when nothing fits; 0: no number does
+  bool shorter_fits = false;   ///< when nothing fits: some shorter sequence would
 };
 
 [[nodiscard]] std::string to_text(const PlanReport& report);

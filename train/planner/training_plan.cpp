@@ -249,32 +249,60 @@ Plan plan_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
   return plan;
 }
 
-std::vector<Plan> all_plans(const TrainingWork& work, std::int64_t devices,
-                            const Cluster& cluster) {
-  std::vector<Plan> plans;
+namespace {
+
+// The meshes of so many devices that divide the model and the batch, in no order, until `visit`
+// gives false.
+template <class Visit>
+void each_mesh(const TrainingWork& work, std::int64_t devices, const Cluster& cluster,
+               const Visit& visit) {
   const auto try_mesh = [&](Mesh mesh) {
     const bool divides =
         work.global_batch == 0 || work.global_batch % (mesh.data * work.micro_batch) == 0;
-    if (!divides) return;
-    for (mesh.zero = 0; mesh.zero <= (mesh.data > 1 ? 3 : 0); ++mesh.zero) {
-      if (zero_of(mesh) != mesh.zero) continue;
-      for (const Keep keep : enum_values<Keep>())
-        plans.push_back(plan_of(work, mesh, keep, cluster));
-    }
+    if (!divides) return true;
+    for (mesh.zero = 0; mesh.zero <= (mesh.data > 1 ? 3 : 0); ++mesh.zero)
+      if (zero_of(mesh) == mesh.zero && !visit(mesh)) return false;
+    return true;
   };
   const LlamaOptions& model = work.model;
-  for (std::int64_t tensor = 1; tensor <= std::min(cluster.per_node, model.kv_heads); ++tensor)
+  for (std::int64_t tensor = 1; tensor <= std::min(cluster.per_node, model.kv_heads); ++tensor) {
+    const bool shares = devices % tensor == 0 && model.heads % tensor == 0 &&
+                        model.kv_heads % tensor == 0 && model.inner % tensor == 0 &&
+                        model.vocabulary % tensor == 0;
+    if (!shares) continue;
     for (std::int64_t pipeline = 1; pipeline <= model.layers; ++pipeline) {
-      const bool divides = devices % (tensor * pipeline) == 0 && model.kv_heads % tensor == 0 &&
-                           model.inner % tensor == 0 && model.vocabulary % tensor == 0 &&
-                           model.layers % pipeline == 0;
-      if (!divides) continue;
+      if (devices % (tensor * pipeline) != 0 || model.layers % pipeline != 0) continue;
       const std::int64_t data = devices / (tensor * pipeline);
-      try_mesh({data, tensor, pipeline, 0});
+      if (!try_mesh({data, tensor, pipeline, 0})) return;
       for (std::int64_t expert = 2; expert <= std::min(data, model.experts); ++expert)
-        if (data % expert == 0 && model.experts % expert == 0)
-          try_mesh({data, tensor, pipeline, 0, expert});
+        if (data % expert == 0 && model.experts % expert == 0 &&
+            !try_mesh({data, tensor, pipeline, 0, expert}))
+          return;
     }
+  }
+}
+
+bool fits(const TrainingWork& work, std::int64_t devices, const Cluster& cluster,
+          std::optional<Keep> wanted) {
+  bool found = false;
+  each_mesh(work, devices, cluster, [&](const Mesh& mesh) {
+    for (const Keep keep : enum_values<Keep>())
+      if ((!wanted || keep == *wanted) && memory_of(work, mesh, keep).total() <= cluster.memory)
+        found = true;
+    return !found;
+  });
+  return found;
+}
+
+}  // namespace
+
+std::vector<Plan> all_plans(const TrainingWork& work, std::int64_t devices,
+                            const Cluster& cluster) {
+  std::vector<Plan> plans;
+  each_mesh(work, devices, cluster, [&](const Mesh& mesh) {
+    for (const Keep keep : enum_values<Keep>()) plans.push_back(plan_of(work, mesh, keep, cluster));
+    return true;
+  });
   const auto order = [](const Plan& plan) {
     // What does not fit: the smallest first. A step is compared per token: batches differ.
     const double cost = plan.fits ? plan.step.step_s() / plan.step.tokens : plan.memory.total();
@@ -286,14 +314,10 @@ std::vector<Plan> all_plans(const TrainingWork& work, std::int64_t devices,
 }
 
 std::int64_t devices_that_fit(const TrainingWork& work, std::int64_t devices,
-                              const Cluster& cluster) {
+                              const Cluster& cluster, std::optional<Keep> keep) {
   constexpr std::int64_t most = 65'536;
-  TrainingWork any = work;
-  any.global_batch = 0;
-  for (; devices <= most; devices *= 2) {
-    const std::vector<Plan> plans = all_plans(any, devices, cluster);
-    if (!plans.empty() && plans.front().fits) return devices;
-  }
+  for (; devices <= most; ++devices)
+    if (fits(work, devices, cluster, keep)) return devices;
   return 0;
 }
 

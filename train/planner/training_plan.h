@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -122,9 +123,10 @@ struct Plan {
 [[nodiscard]] std::vector<Plan> all_plans(const TrainingWork& work, std::int64_t devices,
                                           const Cluster& cluster);
 
-/// The least number of devices, `devices` times a power of two up to 65,536 in all, on which
-/// something fits; 0 when nothing does.
+/// The least number of devices, from `devices` to 65,536, on which something fits, with `keep`
+/// where it is given; 0 when nothing does.
 [[nodiscard]] std::int64_t devices_that_fit(const TrainingWork& work, std::int64_t devices,
-                                            const Cluster& cluster);
+                                            const Cluster& cluster,
+                                            std::optional<Keep> keep = std::nullopt);
 
 }  // namespace assay::train::planner

@@ -34,6 +34,7 @@ TEST(MeshTest, WhatIsNoMeshIsRefused) {
   EXPECT_THAT(parse_refusal("zero=4"), HasSubstr("'zero=4'"));
   EXPECT_THAT(parse_refusal("tensor=two"), HasSubstr("'tensor=two'"));
   EXPECT_THAT(parse_refusal("context=2"), HasSubstr("there is no 'context' in a mesh"));
+  EXPECT_THAT(parse_refusal("data=4,data=8"), HasSubstr("'data' is given twice"));
   EXPECT_THAT(parse_refusal("tensor=3"), HasSubstr("64 devices cannot be shared by tensor 3"));
 }
 
@@ -44,6 +45,22 @@ TEST(MeshTest, AMeshThatDoesNotDivideIsRefusedWithWhatWould) {
               HasSubstr("8 heads of keys and values cannot be shared by 16 (tensor)\n  tensor may "
                         "be 1, 2, 4, 8"));
   EXPECT_THAT(mesh_refusal({2, 1, 32, 0}), HasSubstr("80 layers cannot be shared by 32"));
+}
+
+TEST(MeshTest, WhatIsAdvisedIsAccepted) {
+  // 64 heads could be shared by 32, the 8 heads of keys and values could not.
+  const std::string refused = mesh_refusal({1, 64, 1, 0});
+  EXPECT_THAT(refused, HasSubstr("tensor may be 1, 2, 4, 8"));
+  EXPECT_THAT(refused, ::testing::Not(HasSubstr("16")));
+  EXPECT_EQ(mesh_refusal({8, 8, 1, 0}), "no error");
+}
+
+TEST(MeshTest, ASequenceThatCannotBeSharedSaysWhichCould) {
+  EXPECT_THAT(testing::error_of([] {
+                require_sequence({1, 8, 1, 0}, 100);
+                return 0;
+              }),
+              HasSubstr("use a sequence that is a multiple of 8"));
 }
 
 }  // namespace

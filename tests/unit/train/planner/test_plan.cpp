@@ -164,6 +164,13 @@ TEST(PlanTest, SeventyBillionFitSixtyFourDevicesAndNotEight) {
   const std::vector<Plan> few = all_plans(small, 8, cluster);
   EXPECT_FALSE(few.front().fits) << "18 bytes of 70.6 B parameters are 1,183 GiB, 8 devices 640";
   EXPECT_EQ(devices_that_fit(small, 8, cluster), 16);
+  TrainingWork any = small;
+  any.global_batch = 0;
+  const std::int64_t least = devices_that_fit(any, 1, cluster);
+  EXPECT_EQ(devices_that_fit(any, least - 1, cluster), least) << "of any numbers, not of doubles";
+  EXPECT_FALSE(all_plans(any, least - 1, cluster).front().fits);
+  EXPECT_TRUE(all_plans(any, least, cluster).front().fits);
+  EXPECT_EQ(devices_that_fit(any, 3, cluster), least);
   // The nearest of those that do not fit is the smallest.
   for (const Plan& plan : few) EXPECT_GE(plan.memory.total(), few.front().memory.total());
 }
