@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -223,6 +224,16 @@ int act(const Request& request) {
   return run(wanted, request);
 }
 
+// What was printed may still be in a buffer: a full disk shows now. A reader that went away wanted
+// no more.
+int close_output(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  if (errno == EPIPE) return code;
+  const int full = workload::report(
+      assay::system_error(assay::ErrorKind::environment, "cannot write", "stdout", errno));
+  return code == 0 ? full : code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -230,9 +241,9 @@ int main(int argc, char** argv) {
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     if (const Command* const command = command_of(arguments); command != nullptr)
-      return command->run({arguments.begin() + 1, arguments.end()});
+      return close_output(command->run({arguments.begin() + 1, arguments.end()}));
     limit_spinning(argv);
-    return act(read_arguments(arguments));
+    return close_output(act(read_arguments(arguments)));
   } catch (const assay::Error& error) {
     return workload::report(error);
   } catch (const std::bad_alloc&) {

@@ -29,6 +29,18 @@ constexpr std::size_t kMaxDimensions = 16;
 constexpr std::size_t kMaxEntry = 4096;
 constexpr std::string_view kMetadata = "__metadata__";
 
+// Removed again unless it becomes the file: what a full disk cut off is of no use to anybody.
+struct UnfinishedFile {
+  fs::path path;
+
+  explicit UnfinishedFile(fs::path file) : path(std::move(file)) {}
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+  ~UnfinishedFile() {
+    if (!path.empty()) ::unlink(path.c_str());
+  }
+};
+
 }  // namespace
 
 std::int64_t bytes_of(TensorType type) noexcept {
@@ -234,6 +246,7 @@ void write_safetensors(const fs::path& path, std::span<const TensorInfo> tensors
     throw system_error(ErrorKind::environment, "cannot write the file", which.string(), errno);
   };
   if (!fd) failed(part);
+  UnfinishedFile unfinished{part};
   write_all(fd.get(), {reinterpret_cast<const char*>(&length), 8}, part);
   write_all(fd.get(), header, part);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -244,6 +257,7 @@ void write_safetensors(const fs::path& path, std::span<const TensorInfo> tensors
   }
   if (::fsync(fd.get()) != 0) failed(part);
   if (::rename(part.c_str(), path.c_str()) != 0) failed(path);
+  unfinished.path.clear();
 }
 
 }  // namespace assay::train::weights

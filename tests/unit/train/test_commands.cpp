@@ -126,6 +126,20 @@ TEST_F(CommandTest, APlanSaysWhatFitsByItsExitCodeToo) {
   EXPECT_EQ(parse_json(mesh.out, "stdout")["plans"].size(), 1U);
 }
 
+TEST_F(CommandTest, AShorterSequenceIsAdvisedOnlyWhereOneFits) {
+  EXPECT_THAT(run({"plan", "llama-70b", "--devices", "1", "--memory", "4G"}).out,
+              Not(HasSubstr("shorter")));
+  EXPECT_THAT(run({"plan", "llama-8b", "--devices", "8", "--sequence", "4194304"}).out,
+              HasSubstr("or a shorter --sequence"));
+}
+
+TEST_F(CommandTest, WhatCannotBeWrittenIsAnError) {
+  const CommandResult full = run_command(
+      {"/bin/sh", "-c", "\"$0\" --list > /dev/full", std::string(ASSAY_BIN_DIR) + "/assay-train"});
+  EXPECT_EQ(full.status.code, 3);
+  EXPECT_THAT(full.err, HasSubstr("No space left on device"));
+}
+
 // Tokens, a training on them, its weights, and a training that begins with these.
 TEST_F(CommandTest, AModelIsTrainedOnTokensAndItsWeightsGoOn) {
   write_text();

@@ -160,6 +160,7 @@ TEST_F(SafetensorsTest, BytesThatDoNotFitTheShapeAreADefect) {
               }),
               HasSubstr("w: 3 bytes for [2]"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out.part")) << "left half written";
 }
 
 }  // namespace
