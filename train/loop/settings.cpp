@@ -102,8 +102,8 @@ void read_ranks(Settings& s, Options& options) {
   members.join = read_seconds(options, "join_timeout_s", 120,
                               "for all ranks to appear; the error names the missing ones");
   members.silence = read_seconds(options, "peer_timeout_s", 30,
-                                 "a rank without a sign of life for so long ends the others, with "
-                                 "its name");
+                                 "a rank without a sign of life for so long is lost: the others "
+                                 "end with its name, 10 s later where their operation hangs");
   s.communicator.timeout =
       read_seconds(options, "collective_timeout_s", 600, "for one collective operation");
 }

@@ -268,7 +268,12 @@ void Membership::watch() {
     // The failing operation usually ends the process with a better message.
     if (!wake_.wait_for(lock, kGrace + options_.diagnosis, [this] { return stop_; })) {
       lock.unlock();
-      on_lost_(Error(ErrorKind::round_failed, lost, "rank " + std::to_string(place_.rank),
+      const auto waited =
+          std::chrono::duration_cast<std::chrono::seconds>(kGrace + options_.diagnosis);
+      on_lost_(Error(ErrorKind::round_failed,
+                     lost + "; this rank has waited another " + std::to_string(waited.count()) +
+                         " s for what it was doing to end",
+                     "rank " + std::to_string(place_.rank),
                      "the log of the lost rank says why, unless its machine is gone"));
       lock.lock();
     }

@@ -123,6 +123,8 @@ TEST(ParallelTest, ARankThatStopsToAnswerIsNamedByTheOthers) {
   EXPECT_FALSE(results[0].timed_out);
   EXPECT_EQ(results[0].status.code, 5) << results[0].err;
   EXPECT_THAT(results[0].err, HasSubstr("rank 1"));
+  // All of the time that was waited.
+  EXPECT_THAT(results[0].err, HasSubstr("no sign of life for 2 s; this rank has waited another"));
   EXPECT_TRUE(results[1].timed_out);  // stopped, hence killed by the test
 }
 
