@@ -76,7 +76,7 @@ void require_known_command(const CLI::App& app, int argc, const char* const* arg
     const CLI::App* known = nullptr;
     std::vector<std::string> names;
     for (const CLI::App* command : within->get_subcommands({})) {
-      if (command->get_name() == word) known = command;
+      if (command->check_name(word)) known = command;
       if (!command->get_group().empty())
         names.push_back(command->get_name());  // hidden ones have none
     }

@@ -16,7 +16,7 @@ namespace assay::app {
 
 namespace {
 
-void tell(const std::string& line) {
+void note_on_stderr(const std::string& line) {
   fmt::print(stderr, "{}\n", printable(line));
 }
 
@@ -33,7 +33,7 @@ std::string choose(const catalog::Catalog& catalog, plan::PlanOptions& options) 
       choice.suite = kWithoutTraining;
     }
   }
-  for (const std::string& line : choice.lines) tell(line);
+  for (const std::string& line : choice.lines) note_on_stderr(line);
   if (choice.devices)
     options.find_devices = [&catalog, devices = *choice.devices](const std::string& vendor,
                                                                  bool built_in) {
@@ -62,7 +62,7 @@ plan::Plan make_plan(const PlanRequest& request) {
       plan::make_plan(plan::load_suite(find_suite(suite, catalog.conf_dirs)), catalog, options);
   launch::resolve_ssh_names(plan.cluster);
   for (const plan::LeftOut& left : plan.left_out)
-    tell("left out: " + left.name + ": " + left.reason);
+    note_on_stderr("left out: " + left.name + ": " + left.reason);
   std::fflush(stderr);
   return plan;
 }

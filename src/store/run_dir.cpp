@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 #include <fcntl.h>
@@ -58,8 +59,9 @@ RunDir RunDir::create(const fs::path& parent, const plan::Plan& plan) {
   make_directories(parent);
   const fs::path path = fs::absolute(parent) / plan.run_id;
   if (::mkdir(path.c_str(), 0777) != 0)
-    throw system_error(ErrorKind::environment, "cannot create the run folder", path.string(),
-                       errno);
+    throw Error(ErrorKind::environment,
+                std::string("cannot create the run folder: ") + std::strerror(errno), path.string(),
+                "check the permissions and the disk, or choose another folder with --out");
   write_file_atomic(path / layout::kPlan, dump_pretty(plan::to_json(plan)));
   point_at(parent / "latest", plan.run_id);
   return {path, plan};

@@ -44,9 +44,13 @@ class SshAliases : public SshTest {
 };
 
 TEST_F(SshAliases, RanksAreToldAddressesThatTheirNodesKnow) {
-  const std::string file = suite(
-      "cat $1; echo all $2; echo worker1 at $DLWS_SD_worker1_IP\nssh beta echo by alias; ssh " +
-      second() + " echo by address\n");
+  // The second rank stays until the first has been there.
+  const std::string done = (folder_ / "done").string();
+  const std::string file = suite("[ $RANK = 0 ] || { until [ -e " + done +
+                                 " ]; do sleep 0.1; done; exit; }\n"
+                                 "cat $1; echo all $2; echo worker1 at $DLWS_SD_worker1_IP\n"
+                                 "ssh beta echo by alias; ssh " +
+                                 second() + " echo by address\ntouch " + done + "\n");
   const CommandResult run = assay({"run", file}, 120s);
   ASSERT_EQ(run.status.code, 0) << run.out << run.err;
   const std::string log = read_file(latest() / "probe/round1/alpha_noderank0/rank0.out.log");
