@@ -23,13 +23,11 @@
 #include "agent/round_cgroup.h"
 #include "agent/self_usage.h"
 #include "core/error.h"
-#include "core/hex.h"
 #include "core/json_error.h"
 #include "core/overloaded.h"
 #include "core/process.h"
 #include "core/time.h"
 #include "core/version.h"
-#include "entry/frame.h"
 #include "probe/check.h"
 #include "probe/device_query.h"
 #include "probe/listing.h"
@@ -289,14 +287,9 @@ void Agent::begin_round(RoundRequest request) {
 }
 
 void Agent::pass_on(const Relay& relay) {
-  if (round_ && round_->id() == relay.id) return round_->relay(relay);
+  if (round_ && round_->id() == relay.id && round_->relay(relay)) return;
   // Who called hears it; who was called has nothing left to say it to.
-  if (relay.back) return;
-  Relay answer = relay;
-  answer.back = true;
-  answer.kind = std::string(1, static_cast<char>(entry::FrameKind::failure));
-  answer.data = to_hex("the job's programs have ended on that node");
-  send(answer);
+  if (!relay.back) send(answer_of_nobody(relay));
 }
 
 // Metrics are a service to onlookers: without them the round is as good.

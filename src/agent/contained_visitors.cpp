@@ -126,6 +126,11 @@ void ContainedVisitors::ended() {
   open_.clear();
 }
 
+void ContainedVisitors::turn_callers_away() const {
+  for (const auto& [peer, channel] : open_)
+    answer_(answer_of_nobody({.id = round_, .peer = peer, .channel = channel}));
+}
+
 void ContainedVisitors::signal(int number) const {
   if (busy()) child_.signal(number);
 }

@@ -24,6 +24,7 @@ class ContainedVisitors : public Visitors {
   [[nodiscard]] bool busy() const noexcept override { return !open_.empty(); }
   [[nodiscard]] int started() const noexcept override { return started_; }
   void signal(int number) const override;
+  void turn_callers_away() const override;
   [[nodiscard]] bool finish() override;
   [[nodiscard]] bool used_container() const noexcept override { return child_.pid() > 0; }
 

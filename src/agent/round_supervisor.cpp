@@ -183,9 +183,11 @@ void RoundSupervisor::start_ssh() {
   request_.env[kSshFolderVariable] = request_.ssh.folder.string();
 }
 
-void RoundSupervisor::relay(const Relay& relay) {
-  if (ssh_) ssh_->receive(relay);
+bool RoundSupervisor::relay(const Relay& relay) {
+  if (!ssh_) return false;
+  ssh_->receive(relay);
   if (ssh_) most_marked_ = std::max(most_marked_, std::min(ssh_->visitors().started(), 1));
+  return true;
 }
 
 void RoundSupervisor::watch_machine() {

@@ -47,7 +47,8 @@ class RoundSupervisor {
   /// Must be called after SIGCHLD.
   void children_changed();
   /// Of the round's ssh, from another node.
-  void relay(const Relay& relay);
+  /// False: the round is being closed, and nobody here hears it.
+  [[nodiscard]] bool relay(const Relay& relay);
   [[nodiscard]] const std::string& id() const noexcept { return request_.id; }
   [[nodiscard]] RoundMetrics metrics() const;
 

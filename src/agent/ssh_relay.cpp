@@ -177,6 +177,7 @@ RoundSsh::RoundSsh(asio::io_context& loop, Setup setup, Send send)
 }
 
 RoundSsh::~RoundSsh() {
+  visitors_->turn_callers_away();
   // What still waits for them ends, and holds nothing of this object.
   for (const auto& [channel, caller] : callers_) caller->close();
   asio::error_code ignored;

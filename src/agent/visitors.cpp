@@ -24,6 +24,7 @@ using entry::FrameKind;
 namespace {
 
 constexpr auto kHostGrace = std::chrono::seconds(2);
+constexpr const char* kNobodyIsLeft = "the job's programs have ended on that node";
 
 // As who logged in has it: a static program cannot ask directory services.
 std::string login_shell() {
@@ -135,6 +136,11 @@ Relay relay_of(const std::string& round, int peer, std::uint64_t channel, bool b
   return {round, peer, channel, back, std::string(1, static_cast<char>(kind)), to_hex(content)};
 }
 
+Relay answer_of_nobody(const Relay& relay) {
+  return relay_of(relay.id, relay.peer, relay.channel, /*back=*/true, FrameKind::failure,
+                  kNobodyIsLeft);
+}
+
 std::optional<std::string> content_of(const Relay& relay) {
   return relay.kind.size() == 1 ? from_hex(relay.data) : std::nullopt;
 }
@@ -185,6 +191,11 @@ void NodeVisitors::children_changed() {
 
 void NodeVisitors::signal(int number) const {
   for (const auto& [channel, program] : served_) program->signal(number);
+}
+
+void NodeVisitors::turn_callers_away() const {
+  for (const auto& [caller, program] : served_)
+    answer_(answer_of_nobody({.id = round_, .peer = caller.first, .channel = caller.second}));
 }
 
 int host_visitors() {

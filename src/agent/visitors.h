@@ -21,6 +21,9 @@ using SendRelay = std::function<void(const Relay& relay)>;
 /// What a relay says; nothing when it is malformed.
 [[nodiscard]] std::optional<std::string> content_of(const Relay& relay);
 
+/// What the caller hears of a relay when nobody is left here who could answer it.
+[[nodiscard]] Relay answer_of_nobody(const Relay& relay);
+
 /// Programs that run on this node because programs of other nodes said `ssh` (agent/ssh_relay.h):
 /// what they say comes as relays, and what the programs say goes back as such.
 class Visitors {
@@ -35,6 +38,8 @@ class Visitors {
   /// How many were started so far.
   [[nodiscard]] virtual int started() const noexcept = 0;
   virtual void signal(int number) const = 0;
+  /// Tells the callers whose programs still run here that nobody answers any more.
+  virtual void turn_callers_away() const = 0;
   /// Nobody comes any more. True: nothing is left here; false: look again.
   [[nodiscard]] virtual bool finish() { return true; }
   /// Whether there is, or was, something that has to be removed in the end.
@@ -53,6 +58,7 @@ class NodeVisitors : public Visitors {
   [[nodiscard]] bool busy() const noexcept override { return !served_.empty(); }
   [[nodiscard]] int started() const noexcept override { return started_; }
   void signal(int number) const override;
+  void turn_callers_away() const override;
 
  private:
   void serve(const Relay& relay, const std::string& content);
