@@ -91,9 +91,11 @@ void run_tar(const fs::path& bindir, const std::vector<std::string>& programs,
                 target.string(), "check the free space there");
 }
 
-// Bundles of programs that were built again are never used again; the newest few are kept.
+// Bundles of programs that were built again are never used again; the newest few are kept, and
+// those that another run may be sending at the moment.
 void forget_old(const fs::path& folder) {
   constexpr std::size_t kKept = 4;
+  const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
   std::vector<std::pair<fs::file_time_type, fs::path>> bundles;
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator(folder, ec))
@@ -101,6 +103,7 @@ void forget_old(const fs::path& folder) {
       bundles.emplace_back(entry.last_write_time(ec), entry.path());
   std::ranges::sort(bundles, std::greater<>{});
   for (std::size_t i = kKept; i < bundles.size(); ++i) {
+    if (bundles[i].first > long_ago) continue;
     fs::remove(bundles[i].second, ec);
     fs::remove(bundles[i].second.string() + ".sha256", ec);
   }
@@ -158,6 +161,9 @@ Bundle make_bundle(const fs::path& bindir, const std::vector<std::string>& progr
     write_file_atomic(sum, sha256_file(temporary));
     fs::rename(temporary, target);
     forget_old(target.parent_path());
+  } else {
+    std::error_code ec;
+    fs::last_write_time(target, fs::file_time_type::clock::now(), ec);  // it is in use
   }
   return {target, read_file(sum), fs::file_size(target)};
 }

@@ -97,11 +97,27 @@ TEST_F(MakeBundle, OfLargeProgramsIsCompressedAndAHostUnpacksIt) {
 
 TEST_F(MakeBundle, IsMadeOnceForTheSamePrograms) {
   const Bundle first = make_bundle(bin(), {"assay-agent"});
-  const auto made = fs::last_write_time(first.file);
+  const fs::path same = temporary_.path() / "same";
+  fs::create_hard_link(first.file, same);
   EXPECT_EQ(make_bundle(bin(), {"assay-agent"}).sha256, first.sha256);
-  EXPECT_EQ(fs::last_write_time(first.file), made);
+  EXPECT_TRUE(fs::equivalent(first.file, same));
   write_program("assay-agent", "#!/bin/sh\necho another agent\n");
   EXPECT_NE(make_bundle(bin(), {"assay-agent"}).sha256, first.sha256);
+}
+
+// Another run may be sending it.
+TEST_F(MakeBundle, OfOtherProgramsStaysWhileItMayBeInUse) {
+  std::vector<fs::path> made;
+  const auto make = [&] {
+    write_program("assay-agent", "#!/bin/sh\necho " + std::string(made.size() + 1, 'x') + "\n");
+    made.push_back(make_bundle(bin(), {"assay-agent"}).file);
+  };
+  for (int i = 0; i < 6; ++i) make();
+  for (const fs::path& file : made) EXPECT_TRUE(fs::exists(file)) << file;
+  fs::last_write_time(made[0], fs::file_time_type::clock::now() - std::chrono::hours(2));
+  make();
+  EXPECT_FALSE(fs::exists(made[0]));
+  EXPECT_TRUE(fs::exists(made[1]));
 }
 
 TEST_F(MakeBundle, NamesAProgramThatIsMissing) {
