@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/process.h"
 #include "core/time.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -48,7 +49,7 @@ void AssayTest::SetUp() {
 void AssayTest::TearDown() {
   for (const pid_t pid : started_) {
     if (::waitpid(pid, nullptr, WNOHANG) != 0) continue;
-    ::kill(pid, SIGKILL);
+    send_signal(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
   }
 }

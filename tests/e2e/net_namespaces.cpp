@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "e2e/ssh_hosts.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -190,7 +191,7 @@ void NamespaceHosts::set_environment(int number, const std::string& variables) {
     return times;
   };
   const int before = times_started();
-  ::kill(daemons_.at(static_cast<std::size_t>(number - 1)), SIGHUP);
+  send_signal(daemons_.at(static_cast<std::size_t>(number - 1)), SIGHUP);
   EXPECT_TRUE(eventually([&] { return times_started() > before; }, std::chrono::seconds(20)));
 }
 

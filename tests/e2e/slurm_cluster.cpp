@@ -12,6 +12,7 @@
 #include "core/process.h"
 #include "core/text.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -122,13 +123,13 @@ SlurmCluster::~SlurmCluster() {
   for (const std::string& job : jobs()) (void)ask({"scancel", job});
   (void)eventually([] { return jobs().empty(); }, std::chrono::seconds(5));
   for (const auto& [name, pid] : daemons_)
-    for (const pid_t child : descendants_of(pid)) ::kill(child, SIGKILL);
+    for (const pid_t child : descendants_of(pid)) send_signal(child, SIGKILL);
   while (!daemons_.empty()) kill(daemons_.begin()->first);
   // Those whose slurmd a test has killed are nobody's children any more.
   for (const pid_t step : processes_with("slurmstepd"))
     if (read_file_or_empty("/proc/" + std::to_string(step) + "/environ")
             .find("SLURM_CONF=" + (folder_ / "slurm.conf").string()) != std::string::npos)
-      ::kill(step, SIGKILL);
+      send_signal(step, SIGKILL);
   ::unsetenv("SLURM_CONF");
 }
 
@@ -173,14 +174,14 @@ void SlurmCluster::start(const std::string& name, std::vector<std::string> argv)
 void SlurmCluster::kill(const std::string& daemon) {
   const auto found = daemons_.find(daemon);
   if (found == daemons_.end()) return;
-  ::kill(found->second, SIGKILL);
+  send_signal(found->second, SIGKILL);
   ::waitpid(found->second, nullptr, 0);
   daemons_.erase(found);
 }
 
 void SlurmCluster::signal(const std::string& daemon, int number) {
   if (const auto found = daemons_.find(daemon); found != daemons_.end())
-    ::kill(found->second, number);
+    send_signal(found->second, number);
 }
 
 void SlurmCluster::restart(const std::string& daemon) {

@@ -14,6 +14,7 @@
 #include "core/process.h"
 #include "needs.h"
 #include "ports.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -85,11 +86,11 @@ pid_t start_sshd(const fs::path& folder, const fs::path& log,
 void kill_sshd(pid_t pid) {
   if (pid <= 0) return;
   const std::vector<pid_t> sessions = descendants_of(pid);
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
   for (const pid_t session : sessions)
     if (read_file_or_empty("/proc/" + std::to_string(session) + "/comm").starts_with("sshd"))
-      ::kill(session, SIGKILL);
+      send_signal(session, SIGKILL);
 }
 
 std::string ssh_settings(const fs::path& folder, int port, const fs::path& cache,

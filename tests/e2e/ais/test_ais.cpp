@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "e2e/ais/ais_package.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 namespace {
@@ -208,7 +209,7 @@ TEST_F(Ais, AfterTheControllerWasKilledTheReportSaysIncomplete) {
   package(std::string(kTells) + "sleep " + marker_ + "\n");
   const pid_t pid = start({"ais", "test", "pkg"});
   ASSERT_TRUE(eventually([&] { return !processes_with("sleep " + marker_).empty(); }, 60s));
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   EXPECT_TRUE(eventually([&] { return processes_with("sleep " + marker_).empty(); }, 60s));
   const CommandResult report = assay({"report", (folder_ / "pkg/result/latest").string()});
   EXPECT_EQ(report.status.code, 5);
@@ -221,7 +222,7 @@ TEST_F(Ais, CtrlCEndsTheWorkloadAndSaysSo) {
   package("sleep " + marker_ + "\n");
   const pid_t pid = start({"ais", "test", "pkg"});
   ASSERT_TRUE(eventually([&] { return !processes_with("sleep " + marker_).empty(); }, 60s));
-  ::kill(pid, SIGINT);
+  send_signal(pid, SIGINT);
   const auto status = wait(pid, 60s);
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->code, 5);

@@ -15,6 +15,7 @@
 #include "engine/execution_folder.h"
 #include "engine/nodes_file.h"
 #include "engine/slurm_engine.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 namespace {
@@ -326,7 +327,7 @@ TEST_P(EngineConformance, RunsOnceOrNeverWhenTheServerIsKilledWhileItStarts) {
       for (;;) ::pause();
     }
     ::usleep(static_cast<useconds_t>(i * i) * 3'000);
-    ::kill(server, SIGKILL);
+    send_signal(server, SIGKILL);
     ::waitpid(server, nullptr, 0);
     new_server();
     engine_->recall({job});
@@ -361,7 +362,7 @@ TEST_P(EngineConformance, SweepsWhatAKilledControllerLeaves) {
     if (const std::string name = read_file_or_empty("/proc/" + std::to_string(pid) + "/comm");
         name.starts_with("assay"))
       victims.push_back(pid);
-  for (const pid_t pid : victims) ::kill(pid, SIGKILL);
+  for (const pid_t pid : victims) send_signal(pid, SIGKILL);
   const jobs::Event end = end_of(job.execution);
   EXPECT_EQ(end.kind, EventKind::engine_error);
   EXPECT_THAT(end.detail, HasSubstr("its controller was killed"));

@@ -14,6 +14,7 @@
 #include "engine/embedded_engine.h"
 #include "needs.h"
 #include "platform/platform.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 namespace {
@@ -96,7 +97,7 @@ TEST_F(PlatformProcess, JobsOutliveAServerThatIsKilled) {
     for (;;) ::pause();
   }
   const bool ran = eventually([&] { return runs() == 1; }, std::chrono::seconds(60));
-  ::kill(server, SIGKILL);
+  send_signal(server, SIGKILL);
   ::waitpid(server, nullptr, 0);
   ASSERT_TRUE(ran);
   const auto platform = serve();
@@ -123,7 +124,7 @@ TEST_F(PlatformProcess, NothingIsLostOrRunTwiceWhateverTheMomentOfTheKill) {
       for (;;) ::pause();
     }
     ::usleep(static_cast<useconds_t>(i * i) * 6'000);
-    ::kill(server, SIGKILL);
+    send_signal(server, SIGKILL);
     ::waitpid(server, nullptr, 0);
     const auto platform = serve();
     const std::int64_t submitted = platform->list({}).total;

@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "e2e/net_namespaces.h"
 #include "e2e/slurm_cluster.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -97,13 +98,13 @@ class SlurmSite : public FaultSite {
     for (const pid_t guardian : agents(node, "assay-guardian")) {
       const pid_t step = parent_of(guardian);
       if (file_of(step, "comm") != "slurmstepd\n") continue;
-      ::kill(step, SIGSTOP);
+      send_signal(step, SIGSTOP);
       stopped_.push_back(step);
     }
     EXPECT_FALSE(stopped_.empty()) << "no step daemon was found";
   }
   void restore_link(int /*node*/) override {
-    for (const pid_t step : stopped_) ::kill(step, SIGCONT);
+    for (const pid_t step : stopped_) send_signal(step, SIGCONT);
     stopped_.clear();
   }
   void set_clock_wrong(int node, int offset_s) override {

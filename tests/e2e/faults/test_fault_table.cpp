@@ -2,6 +2,7 @@
 // with the right exit code, leaves no process, and the run resumes.
 
 #include <fstream>
+#include <set>
 #include <tuple>
 
 #include <gmock/gmock.h>
@@ -12,6 +13,7 @@
 #include "core/files.h"
 #include "e2e/faults/fault_site.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -62,8 +64,13 @@ class FaultTable : public AssayTest, public ::testing::WithParamInterface<Launch
   /// The node on which the fault happens to a rank.
   [[nodiscard]] int rank_node() const { return head() ? 0 : 1; }
   [[nodiscard]] std::vector<pid_t> ranks() const {
-    return processes_with((folder_ / "rank.sh").string());
+    std::vector<pid_t> found = processes_with((folder_ / "rank.sh").string());
+    // What a rank starts has its command line until it has become another program.
+    const std::set<pid_t> all(found.begin(), found.end());
+    std::erase_if(found, [&](pid_t pid) { return all.contains(parent_of(pid)); });
+    return found;
   }
+  /// The rank to which faults happen; -1: there is none.
   [[nodiscard]] pid_t last_rank() const {
     for (const pid_t pid : ranks())
       if (head() || read_file_or_empty("/proc/" + std::to_string(pid) + "/environ")
@@ -85,7 +92,10 @@ class FaultTable : public AssayTest, public ::testing::WithParamInterface<Launch
     write_suite(limits);
     const pid_t pid = start({"run", (folder_ / "suite.yaml").string()});
     EXPECT_TRUE(eventually(
-        [&] { return ranks().size() == static_cast<std::size_t>(ranks_expected()); }, 60s))
+        [&] {
+          return ranks().size() == static_cast<std::size_t>(ranks_expected()) && last_rank() > 1;
+        },
+        60s))
         << read_file_or_empty(folder_ / "assay.log");
     return pid;
   }
@@ -123,8 +133,8 @@ class FaultTable : public AssayTest, public ::testing::WithParamInterface<Launch
       for (const pid_t guardian : site_->agents(node, "assay-guardian"))
         processes.push_back(guardian);
     if (guardian_too)  // neither sees the other's end
-      for (const pid_t pid : processes) ::kill(pid, SIGSTOP);
-    for (const pid_t pid : processes) ::kill(pid, signal);
+      for (const pid_t pid : processes) send_signal(pid, SIGSTOP);
+    for (const pid_t pid : processes) send_signal(pid, signal);
   }
 
   std::unique_ptr<FaultSite> site_;
@@ -132,7 +142,7 @@ class FaultTable : public AssayTest, public ::testing::WithParamInterface<Launch
 
 TEST_P(FaultTable, ARankIsKilled) {
   const pid_t pid = start_waiting();
-  ::kill(last_rank(), SIGKILL);
+  send_signal(last_rank(), SIGKILL);
   expect_end(
       pid, 5, "failed",
       "rank " + std::to_string(rank_node()) + " on " + site_->host(rank_node()) + ": SIGKILL");
@@ -142,7 +152,7 @@ TEST_P(FaultTable, ARankIsKilled) {
 
 TEST_P(FaultTable, ARankHangs) {
   const pid_t pid = start_waiting("{stall: 4s, time: 10m, grace: 500ms}");
-  ::kill(last_rank(), SIGSTOP);
+  send_signal(last_rank(), SIGSTOP);
   expect_end(pid, 5, "stalled",
              "rank " + std::to_string(rank_node()) + " on " + site_->host(rank_node()));
   expect_nothing_left();
@@ -175,7 +185,7 @@ TEST_P(FaultTable, AnAgentAndItsGuardianAreStopped) {
 
 TEST_P(FaultTable, TheControllerIsKilled) {
   const pid_t pid = start_waiting();
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   expect_nothing_left();
   expect_resume_completes();
 }
@@ -183,7 +193,7 @@ TEST_P(FaultTable, TheControllerIsKilled) {
 TEST_P(FaultTable, ControllerAndAgentAreKilled) {
   const pid_t pid = start_waiting();
   kill_agent(1, SIGKILL, /*guardian_too=*/true);
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 10s));
   // A rank may be left of which nobody knows but its mark: resuming ends it.
   expect_resume_completes();
@@ -192,7 +202,7 @@ TEST_P(FaultTable, ControllerAndAgentAreKilled) {
 TEST_P(FaultTable, TheControllerIsKilledWhileAnAgentAndItsGuardianAreStopped) {
   const pid_t pid = start_waiting();
   kill_agent(1, SIGSTOP, /*guardian_too=*/true);
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 10s));
   // They cannot notice it: resuming ends them.
   expect_resume_completes();

@@ -11,6 +11,7 @@
 #include "core/sha256.h"
 #include "core/time.h"
 #include "e2e/tester/tester_process.h"
+#include "send_signal.h"
 
 namespace assay::serve {
 namespace {
@@ -201,7 +202,7 @@ TEST_F(Push, ThatWasCutOffAnywhereIsAcceptedInTheEnd) {
         start({"push", run.string(), "--to", tester().url(), "--token-file", token.string()});
     // Later every time: before the test has an id, while it is sent, while it is judged.
     ::usleep(static_cast<useconds_t>(60'000 * cut));
-    ::kill(pid, SIGKILL);
+    send_signal(pid, SIGKILL);
     ASSERT_TRUE(wait(pid, std::chrono::seconds(20)));
     if (cut == 2) {
       kill_tester();
@@ -325,7 +326,7 @@ TEST_F(Push, WithoutTlsBeyondThisMachineIsWarnedOf) {
       },
       std::chrono::seconds(30)));
   EXPECT_THAT(read_file(folder_ / "assay.log"), HasSubstr("without TLS"));
-  ::kill(pid, SIGINT);
+  send_signal(pid, SIGINT);
   EXPECT_TRUE(wait(pid, std::chrono::seconds(20))->ok());
 }
 

@@ -15,6 +15,7 @@
 #include "core/process.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "send_signal.h"
 
 namespace assay::serve {
 
@@ -73,13 +74,13 @@ int TesterProcess::port() const {
 }
 
 void TesterProcess::kill() {
-  ::kill(pid_, SIGKILL);
+  send_signal(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
   pid_ = -1;
 }
 
 ExitStatus TesterProcess::end() {
-  ::kill(pid_, SIGTERM);
+  send_signal(pid_, SIGTERM);
   int status = 0;
   ::waitpid(pid_, &status, 0);
   pid_ = -1;

@@ -11,6 +11,7 @@
 #include "e2e/harness.h"
 #include "e2e/slurm_cluster.h"
 #include "e2e/ssh_hosts.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 namespace {
@@ -66,7 +67,7 @@ class StoppedWorkers {
     ASSERT_TRUE(eventually([&] { return done() >= 1; }, 120s));
     std::vector<pid_t> workers = workers_in(folder_);
     ASSERT_EQ(workers.size(), 2U);
-    ::kill(workers[0], SIGSTOP);
+    send_signal(workers[0], SIGSTOP);
     const auto lost = [&] {
       return std::ranges::any_of(
           record().workers, [](const automl::WorkerRecord& w) { return w.left_s.has_value(); });
@@ -74,12 +75,12 @@ class StoppedWorkers {
     ASSERT_TRUE(eventually(lost, 60s));
     const auto before = done();
     ASSERT_TRUE(eventually([&] { return done() > before; }, 60s)) << "the other does not go on";
-    ::kill(workers[0], SIGCONT);
+    send_signal(workers[0], SIGCONT);
     ASSERT_TRUE(eventually([&] { return record().workers.size() == 3; }, 60s))
         << "it is not taken back";
     const auto again = done();
     ASSERT_TRUE(eventually([&] { return done() > again + 2; }, 60s));
-    for (const pid_t worker : workers_in(folder_)) ::kill(worker, SIGSTOP);
+    for (const pid_t worker : workers_in(folder_)) send_signal(worker, SIGSTOP);
   }
   // After the run has ended.
   void check_end(const Json& result) const {
@@ -188,7 +189,7 @@ TEST_F(Automl, StopKeepsTheScoreAndResumeGoesOn) {
 TEST_F(Automl, AKilledControllerLosesNoFinishedTrial) {
   const pid_t pid = start({"run", suite("      max_trials: 5\n").string()});
   ASSERT_TRUE(eventually([&] { return has_done(2); }, 120s));
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 10s).has_value());
   const std::set<std::int64_t> before = finished(record());
   const CommandResult resumed = assay({"run", "--resume", latest().string()}, 170s);
@@ -208,7 +209,7 @@ TEST_F(Automl, GoesOnWithoutAWorkerThatIsKilled) {
         std::string::npos)
       victim = std::max(victim, child);
   ASSERT_GT(victim, 0);
-  ::kill(victim, SIGKILL);
+  send_signal(victim, SIGKILL);
   const auto status = wait(pid, 150s);
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->code, 0);
@@ -315,7 +316,7 @@ TEST_F(AutomlOnSlurm, GoesOnWithoutANodeAndAfterItsControllerWasKilled) {
   ASSERT_GT(worker, 0);
   const pid_t step = parent_of(parent_of(worker));
   cluster_.kill("n2");
-  ::kill(step, SIGKILL);
+  send_signal(step, SIGKILL);
   ASSERT_TRUE(eventually(
       [&] {
         return std::ranges::any_of(
@@ -324,7 +325,7 @@ TEST_F(AutomlOnSlurm, GoesOnWithoutANodeAndAfterItsControllerWasKilled) {
       60s));
   const auto before = done();
   ASSERT_TRUE(eventually([&] { return done() > before; }, 60s)) << "it does not go on";
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 10s).has_value());
   const auto kept = done();
   cluster_.restart("n2");

@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "e2e/harness.h"
 #include "ports.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 namespace {
@@ -119,7 +120,7 @@ TEST_F(Training, AKilledRankIsNamedAndEndsTheRound) {
       read_file_or_empty("/proc/" + std::to_string(both[1]) + "/environ");
   const std::string rank =
       environment.find(std::string("\0RANK=0", 7)) != std::string::npos ? "0" : "1";
-  ::kill(both[1], SIGKILL);
+  send_signal(both[1], SIGKILL);
   const auto status = wait(pid, 60s);
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 5);

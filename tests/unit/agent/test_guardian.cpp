@@ -8,6 +8,7 @@
 #include "core/process_tree.h"
 #include "core/text.h"
 #include "eventually.h"
+#include "send_signal.h"
 
 namespace assay::agent {
 namespace {
@@ -31,9 +32,9 @@ void tell_pid(const Pipe& pipe, pid_t pid = ::getpid()) {
   (void)!::write(pipe.write.get(), &pid, sizeof pid);
 }
 
-// A daemon without environment or session. The pids of the work and of it come through the pipe.
+// A daemon without environment or session. Its pid and that of the work come through the pipe, once
+// there is no other process.
 int leave_a_daemon(const Pipe& pipe, bool wait) {
-  tell_pid(pipe);
   const pid_t between = ::fork();
   if (between == 0) {
     ::setsid();
@@ -47,6 +48,7 @@ int leave_a_daemon(const Pipe& pipe, bool wait) {
     ::_exit(1);
   }
   (void)status_of(between);
+  tell_pid(pipe);
   if (wait) ::pause();
   return 0;
 }
@@ -77,7 +79,6 @@ TEST(Guardian, EndsAsTheWorkDid) {
 TEST(Guardian, KillsADaemonThatTheWorkLeft) {
   const Pipe pipe = make_pipe();
   const pid_t pid = guarded([&] { return leave_a_daemon(pipe, false); });
-  (void)next_pid(pipe);
   const pid_t daemon = next_pid(pipe);
   EXPECT_EQ(status_of(pid), 0);
   EXPECT_TRUE(testing::eventually([&] { return gone(daemon); }));
@@ -86,11 +87,11 @@ TEST(Guardian, KillsADaemonThatTheWorkLeft) {
 TEST(Guardian, ToldToEndItAllItKillsWorkThatIsStopped) {
   const Pipe pipe = make_pipe();
   const pid_t pid = guarded([&] { return leave_a_daemon(pipe, true); });
-  const pid_t work = next_pid(pipe);
   const pid_t daemon = next_pid(pipe);
-  ::kill(work, SIGSTOP);
+  const pid_t work = next_pid(pipe);
+  send_signal(work, SIGSTOP);
   ASSERT_TRUE(testing::eventually([&] { return process_state(work) == 'T'; }));
-  ::kill(pid, guardian_gone_signal());
+  send_signal(pid, guardian_gone_signal());
   const int status = status_of(pid);
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
@@ -101,9 +102,9 @@ TEST(Guardian, ToldToEndItAllItKillsWorkThatIsStopped) {
 TEST(Guardian, KillsADaemonWhenTheWorkIsKilled) {
   const Pipe pipe = make_pipe();
   const pid_t pid = guarded([&] { return leave_a_daemon(pipe, true); });
-  const pid_t work = next_pid(pipe);
   const pid_t daemon = next_pid(pipe);
-  ::kill(work, SIGKILL);
+  const pid_t work = next_pid(pipe);
+  send_signal(work, SIGKILL);
   EXPECT_TRUE(WIFSIGNALED(status_of(pid)));
   EXPECT_TRUE(testing::eventually([&] { return gone(daemon); }));
 }
@@ -116,7 +117,7 @@ TEST(Guardian, PassesSignalsOn) {
     return 0;
   });
   (void)next_pid(pipe);  // the work has begun
-  ::kill(pid, SIGTERM);
+  send_signal(pid, SIGTERM);
   const int status = status_of(pid);
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGTERM);
@@ -136,9 +137,9 @@ struct StoppedAgent {
     EXPECT_EQ(::read(told.read.get(), text.data(), text.size()), static_cast<ssize_t>(kNames));
     for (const std::string_view line : split(text, '\n'))
       if (line.front() != '\0') names.emplace_back(line);
-    work = next_pid(pipe);
     daemon = next_pid(pipe);
-    for (const pid_t pid : {guardian, work}) ::kill(pid, SIGSTOP);
+    work = next_pid(pipe);
+    for (const pid_t pid : {guardian, work}) send_signal(pid, SIGSTOP);
     EXPECT_TRUE(testing::eventually(
         [&] { return process_state(guardian) == 'T' && process_state(work) == 'T'; }));
   }
@@ -163,12 +164,12 @@ TEST(SweptAgents, EndWithTheirGuardianAndAllBelowThoughTheyAreStopped) {
 
 TEST(SweptAgents, EndAlsoWhenTheirGuardianIsGone) {
   const StoppedAgent agent;
-  ::kill(agent.guardian, SIGKILL);
+  send_signal(agent.guardian, SIGKILL);
   EXPECT_TRUE(WIFSIGNALED(status_of(agent.guardian)));
   EXPECT_FALSE(gone(agent.work));
   EXPECT_GE(sweep_agents(agent.names), 1);
   EXPECT_TRUE(testing::eventually([&] { return gone(agent.work); }));
-  ::kill(agent.daemon, SIGKILL);
+  send_signal(agent.daemon, SIGKILL);
 }
 
 TEST(SweptAgents, AProcessThatHasThePidOfOneIsLeftAlone) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/node_files.h"
+#include "send_signal.h"
 #include "temporary_folder.h"
 
 namespace assay::agent {
@@ -57,7 +58,7 @@ TEST_F(PrunePrograms, KeepsWhatAProcessRunsFrom) {
   for (int i = 0; i < 1000 && fs::read_symlink(link, ec) != used / "sleep"; ++i) ::usleep(10'000);
   EXPECT_EQ(prune_programs(own, 30 * kDay), 0);
   EXPECT_TRUE(fs::exists(used / "sleep"));
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
   EXPECT_EQ(prune_programs(own, 30 * kDay), 1);
 }

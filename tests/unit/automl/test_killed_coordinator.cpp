@@ -22,6 +22,7 @@
 #include "automl/score.h"
 #include "automl/start_models.h"
 #include "automl/worker_protocol.h"
+#include "send_signal.h"
 #include "temporary_folder.h"
 
 namespace assay::automl {
@@ -125,7 +126,7 @@ int run_until(const std::filesystem::path& directory, std::optional<Moment> mome
   while (::waitpid(child, &status, WNOHANG) == 0) {
     const bool now = moment && size_of(directory) >= before + moment->bytes;
     if (now) std::this_thread::sleep_for(moment->later);
-    if (now || std::chrono::steady_clock::now() >= deadline) ::kill(child, SIGKILL);
+    if (now || std::chrono::steady_clock::now() >= deadline) send_signal(child, SIGKILL);
     std::this_thread::sleep_for(100us);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -16,6 +16,7 @@
 #include "core/text.h"
 #include "error_of.h"
 #include "eventually.h"
+#include "send_signal.h"
 #include "temporary_folder.h"
 
 namespace assay {
@@ -325,7 +326,7 @@ TEST(Child, DiesWithItsParent) {
   pid_t grandchild = 0;
   ASSERT_EQ(::read(pipe.read.get(), &grandchild, sizeof grandchild), ssize_t{sizeof grandchild});
   EXPECT_FALSE(gone(grandchild));
-  ::kill(parent, SIGKILL);
+  send_signal(parent, SIGKILL);
   ::waitpid(parent, nullptr, 0);
   EXPECT_TRUE(eventually([&] { return gone(grandchild); }));
 }

@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "eventually.h"
 #include "launch/agents/fleet.h"
+#include "send_signal.h"
 #include "temporary_folder.h"
 
 namespace assay::launch {
@@ -82,7 +83,7 @@ TEST_F(Fleets, KillAnAgentThatIsStoppedWithItsGuardianAtTheEnd) {
   for (const std::string& name : fleet_.identity(0).processes)
     if (const auto pid = find_process(name)) both.push_back(*pid);
   ASSERT_EQ(both.size(), 2u);
-  for (const pid_t pid : both) ::kill(pid, SIGSTOP);
+  for (const pid_t pid : both) send_signal(pid, SIGSTOP);
   disconnect();
   for (const std::string& name : fleet_.identity(0).processes)
     EXPECT_TRUE(testing::eventually([&] { return !find_process(name); })) << name;

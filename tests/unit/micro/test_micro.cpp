@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/subprocess.h"
 #include "perflog/finished.h"
+#include "send_signal.h"
 #include "temporary_folder.h"
 #include "unit/perflog/collect_events.h"
 
@@ -172,7 +173,7 @@ TEST_F(Micro, SigtermEndsItCleanly) {
       if (read_file_or_empty(out).find("STEP_END") != std::string::npos) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    ::kill(child, SIGTERM);
+    send_signal(child, SIGTERM);
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(ExitStatus::from_wait(status).code, 128 + SIGTERM) << workload;

@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/subprocess.h"
 #include "ports.h"
+#include "send_signal.h"
 
 namespace assay::train {
 namespace {
@@ -90,7 +91,7 @@ TEST_F(GroupTest, EndsByNameWhenOneOfThemIsKilled) {
   welcome();
   send(endless(1));
   expect<Epoch>();
-  ASSERT_EQ(::kill(std::stoi(read_file(folder_.path() / "pid1")), SIGKILL), 0);
+  send_signal(std::stoi(read_file(folder_.path() / "pid1")), SIGKILL);
   const CommandResult first = end();
   EXPECT_NE(first.status.code, 0);
   EXPECT_THAT(first.err, HasSubstr("rank 1"));

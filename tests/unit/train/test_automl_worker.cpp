@@ -13,6 +13,7 @@
 #include "automl_worker.h"
 #include "core/files.h"
 #include "core/subprocess.h"
+#include "send_signal.h"
 
 namespace assay::train {
 namespace {
@@ -90,7 +91,7 @@ TEST_F(WorkerTest, ASignalEndsItWithoutAVerdictOnItsTrial) {
   welcome();
   send(endless(1));
   expect<Epoch>();
-  ASSERT_EQ(::kill(std::stoi(read_file(pid_file())), SIGTERM), 0);
+  send_signal(std::stoi(read_file(pid_file())), SIGTERM);
   try {
     for (;;) EXPECT_TRUE(std::holds_alternative<Epoch>(receive()));
   } catch (const std::runtime_error& error) {
