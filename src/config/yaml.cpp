@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -23,6 +25,8 @@ class Builder : public YAML::EventHandler {
   explicit Builder(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
 
   [[nodiscard]] const Node& root() const { return root_; }
+  /// Where the document's last scalar begins, if it is quoted or a block.
+  [[nodiscard]] const std::optional<YAML::Mark>& last_text() const { return last_text_; }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -41,6 +45,7 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     const bool as_text = tag == "!" || tag == "tag:yaml.org,2002:str";
+    last_text_ = as_text ? std::optional(mark) : std::nullopt;
     if (!as_text) check_tag(mark, tag);
     add(Node::scalar(value, !as_text, source_, line(mark), column(mark)), 1, anchor);
   }
@@ -141,10 +146,25 @@ class Builder : public YAML::EventHandler {
   }
 
   std::shared_ptr<const Source> source_;
+  std::optional<YAML::Mark> last_text_;
   std::vector<Open> stack_;
   std::map<YAML::anchor_t, Anchored> anchors_;
   Node root_;
 };
+
+// yaml-cpp takes a line's end at the end of the file for the end of quoted text, whatever lies
+// between. With a comment behind it, it sees that the text is not closed.
+bool runs_to_the_end(std::string_view text, const std::shared_ptr<const Source>& source) {
+  std::istringstream stream{std::string(text) + "\n#"};
+  YAML::Parser parser(stream);
+  Builder builder(source);
+  try {
+    (void)parser.HandleNextDocument(builder);
+    return false;
+  } catch (const YAML::Exception& e) {
+    return e.msg == YAML::ErrorMsg::EOF_IN_SCALAR;
+  }
+}
 
 struct Position {
   int line = 1;
@@ -159,19 +179,46 @@ Position position_of(std::string_view text, std::size_t offset) {
           static_cast<int>(code_points(before.substr(start))) + 1};
 }
 
-// printable() changes exactly what is not clean UTF-8 text, so the first difference is the error.
+// printable() changes exactly what is not clean UTF-8 text.
+std::size_t first_unclean(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[at]);
+    const std::size_t length = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    const std::string_view character = text.substr(at, length);
+    if (printable(character) != character) return at;
+    at += length;
+  }
+  return text.size();
+}
+
+[[noreturn]] void fail_unclean(std::string_view rest, const std::string& where) {
+  const auto byte = [&](std::size_t i) {
+    return i < rest.size() ? static_cast<unsigned>(static_cast<unsigned char>(rest[i])) : 0U;
+  };
+  const unsigned turned = (byte(0) & 0xFU) << 12 | (byte(1) & 0x3FU) << 6 | (byte(2) & 0x3FU);
+  if (byte(0) == 0xE2 &&
+      ((turned >= 0x202A && turned <= 0x202E) || (turned >= 0x2066 && turned <= 0x2069)))
+    throw Error(ErrorKind::config,
+                fmt::format("a bidirectional control character (U+{:04X})", turned), where,
+                "remove it: it makes the text behind it look like another");
+  const bool c1 = byte(0) == 0xC2 && byte(1) >= 0x80 && byte(1) <= 0x9F;
+  if (byte(0) < 0x20 || byte(0) == 0x7F || c1)
+    throw Error(ErrorKind::config,
+                fmt::format("a control character (U+{:04X})", c1 ? byte(1) : byte(0)), where,
+                "remove it; is it a YAML file at all?");
+  throw Error(ErrorKind::config, fmt::format("not a UTF-8 text file: the byte 0x{:02X}", byte(0)),
+              where, "save the file as UTF-8; is it a YAML file at all?");
+}
+
 void check_text(std::string_view text, const Source& source) {
   std::string body;
   body.reserve(text.size());
   for (const char c : text)
     if (c != '\r') body += c;
-  const std::string clean = printable(body);
-  if (clean == body) return;
-  const auto at = static_cast<std::size_t>(std::ranges::mismatch(body, clean).in1 - body.begin());
+  if (printable(body) == body) return;
+  const std::size_t at = first_unclean(body);
   const Position position = position_of(body, at);
-  throw Error(ErrorKind::config, "not a UTF-8 text file: a control character or an invalid byte",
-              place(&source, position.line, position.column),
-              "save the file as UTF-8; is it a YAML file at all?");
+  fail_unclean(std::string_view(body).substr(at), place(&source, position.line, position.column));
 }
 
 // The scanner reads a run of opening brackets to its end before the parser sees the first one, at
@@ -203,7 +250,14 @@ int tab_indented_line(std::string_view text, int last) {
   return 0;
 }
 
+[[noreturn]] void fail_not_closed(const YAML::Mark& mark, const Source& source) {
+  throw Error(ErrorKind::config, "a quotation mark is not closed",
+              place(&source, mark.line + 1, mark.column + 1),
+              "the quoted text goes on to the end of the file");
+}
+
 [[noreturn]] void rethrow(const YAML::Exception& e, std::string_view text, const Source& source) {
+  if (e.msg == YAML::ErrorMsg::EOF_IN_SCALAR) fail_not_closed(e.mark, source);
   const int line = e.mark.is_null() ? 0 : e.mark.line + 1;
   const int tab = tab_indented_line(text, line == 0 ? std::numeric_limits<int>::max() : line);
   std::string advice;
@@ -233,6 +287,8 @@ Node parse_yaml(std::string_view text, const Source& source) {
     if (parser.HandleNextDocument(second))
       throw Error(ErrorKind::config, "more than one document ('---')", second.root().where(),
                   "keep one document per file");
+    if (const auto mark = builder.last_text(); mark && runs_to_the_end(text, shared))
+      fail_not_closed(*mark, *shared);
   } catch (const YAML::Exception& e) {
     rethrow(e, text, source);
   }

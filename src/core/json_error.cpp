@@ -57,6 +57,8 @@ JsonFlaw flaw_of(const std::exception& error, std::string_view text) {
     flaw.what = "it ends too early";
   else if (said.find("UTF-8") != std::string_view::npos)
     flaw.what = "a text that is not UTF-8";
+  else if (said.find("surrogate") != std::string_view::npos)
+    flaw.what = "half of a character that JSON writes as a pair (\\ud800 … \\udfff)";
   else if (said.find("control character") != std::string_view::npos)
     flaw.what = "a line end or control character inside a text";
   else

@@ -40,6 +40,9 @@ std::int64_t mono_now_ns() noexcept {
 std::int64_t wall_now_ns() noexcept {
   return read_clock(CLOCK_REALTIME);
 }
+std::int64_t boot_now_ns() noexcept {
+  return read_clock(CLOCK_BOOTTIME);
+}
 
 std::string iso_utc(std::int64_t wall_ns, bool millis) {
   std::string text = format_tm(utc(wall_ns), "%Y-%m-%dT%H:%M:%S");

@@ -20,6 +20,8 @@ struct Instant {
 [[nodiscard]] Instant now() noexcept;
 [[nodiscard]] std::int64_t mono_now_ns() noexcept;
 [[nodiscard]] std::int64_t wall_now_ns() noexcept;
+/// As mono_now_ns(), and goes on while the machine sleeps (CLOCK_BOOTTIME).
+[[nodiscard]] std::int64_t boot_now_ns() noexcept;
 
 /// "2026-11-15T10:15:00Z"; with `millis`, "2026-11-15T10:15:00.123Z".
 [[nodiscard]] std::string iso_utc(std::int64_t wall_ns, bool millis = false);

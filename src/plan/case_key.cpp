@@ -22,7 +22,7 @@ int read_count(const config::Node& node, std::string_view field, const char* wha
   return *value;
 }
 
-std::string read_word(const config::Node& node, std::string_view field, const char* what) {
+std::string read_field(const config::Node& node, std::string_view field, const char* what) {
   if (field.empty())
     node.fail(std::string("the ") + what + " is empty in " + node.describe(), kGrammar);
   const auto bad = std::ranges::find_if(field, [](char c) {
@@ -50,9 +50,9 @@ CaseKey parse_case_key(const config::Node& node) {
         "a case key has 6 fields, got " + std::to_string(fields.size()) + " in " + node.describe(),
         kGrammar);
   CaseKey key;
-  key.model = read_word(node, fields[0], "model");
-  key.framework = read_word(node, fields[1], "framework");
-  key.hardware = read_word(node, fields[2], "hardware");
+  key.model = read_field(node, fields[0], "model");
+  key.framework = read_field(node, fields[1], "framework");
+  key.hardware = read_field(node, fields[2], "hardware");
   key.nodes = read_count(node, fields[3], "nodes", kMaxNodes);
   key.procs = read_count(node, fields[4], "procs", kMaxProcs);
   key.repeats = read_count(node, fields[5], "repeats", kMaxRepeats);

@@ -53,6 +53,7 @@ Host read_host(const Node& node) {
     for (const Node& item : ids->items())
       host.super_device_ids.push_back(std::to_string(item.integer(0, 0xFFFF'FFFFLL)));
   if (const Node* address = map.find("ib_addr")) host.ib_addr = read_host_name(*address);
+  if (const Node* env = map.find("env")) host.env = read_variables(*env);
   return host;
 }
 

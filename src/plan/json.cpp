@@ -123,6 +123,7 @@ Json to_json(const Host& host) {
   if (!host.super_device_ids.empty()) json["super_device_ids"] = host.super_device_ids;
   if (!host.ib_addr.empty()) json["ib_addr"] = host.ib_addr;
   if (host.ssh != SshAccess{}) json["ssh"] = fields_to_json(host.ssh);
+  if (!host.env.empty()) json["env"] = host.env;
   if (!host.reached.empty()) json["reached"] = host.reached;
   return json;
 }
@@ -274,7 +275,7 @@ CasePlan read_case(const JsonReader& fields, const std::vector<catalog::Rule>& r
   return plan;
 }
 
-Cluster read_cluster(const JsonReader& fields) {
+Cluster cluster_from_json(const JsonReader& fields) {
   Cluster cluster;
   for (const Json& item : fields.array("hosts")) {
     const JsonReader host(item, fields.where() + ": hosts", kPlanAdvice);
@@ -286,6 +287,7 @@ Cluster read_cluster(const JsonReader& fields) {
     next.ib_addr = host.text_or_empty("ib_addr");
     if (host.has("ssh"))
       next.ssh = fields_from_json<SshAccess>(host.object("ssh"), host.where() + ": ssh");
+    if (host.has("env")) next.env = host.text_map("env");
     next.reached = host.text_or_empty("reached");
     cluster.hosts.push_back(std::move(next));
   }
@@ -357,7 +359,7 @@ Plan plan_from_json(const Json& json, const std::string& where) {
   plan.overrides = fields.texts("overrides");
   plan.vendor = fields.text("vendor");
   plan.vendor_data = fields.object("vendor_data");
-  plan.cluster = read_cluster(fields.fields("cluster"));
+  plan.cluster = cluster_from_json(fields.fields("cluster"));
   const JsonReader telemetry = fields.fields("telemetry");
   plan.telemetry.interval = Nanoseconds(telemetry.integer<std::int64_t>("interval_ns"));
   plan.telemetry.enabled = telemetry.boolean("enabled");

@@ -257,6 +257,8 @@ struct Host {
   std::vector<std::string> super_device_ids{};  ///< of device 0, 1, … in its super-pod
   std::string ib_addr{};                        ///< on InfiniBand; empty: the name
   SshAccess ssh{};                              ///< what differs for this host
+  /// Variables of whatever runs there, in front of the case's own: what is another on every host.
+  std::map<std::string, std::string> env{};
   /// Where its name leads, when that is an alias of ssh_config; empty: it is none.
   std::string reached{};
 };

@@ -174,6 +174,8 @@ std::string host_text(const Host& host) {
   if (!host.super_pod.empty()) parts.push_back("super-pod " + host.super_pod);
   if (!host.device_ips.empty()) parts.push_back("devices " + join(host.device_ips, " "));
   if (!host.ib_addr.empty()) parts.push_back("InfiniBand " + host.ib_addr);
+  for (const auto& [name, value] : host.env)
+    parts.push_back(fmt::format("{}={}", name, shell_quote(value)));
   return parts.empty() ? host.name : fmt::format("{} ({})", host.name, join(parts, ", "));
 }
 

@@ -68,15 +68,8 @@ OutputMetric read_metric(const Entry& entry) {
 }
 
 Node read_env(const Node& node) {
-  for (const Entry& entry : node.entries()) {
-    if (entry.key.empty() || entry.key.find('=') != std::string::npos)
-      throw Error(ErrorKind::config, "not a variable name: '" + printable(entry.key) + "'",
-                  entry.where());
-    if (entry.value.is_null())
-      entry.value.fail("the variable " + entry.key + " has no value",
-                       "write " + entry.key + ": '' for an empty one");
-    check_placeholders(entry.value, entry.value.text());
-  }
+  for (const auto& [name, value] : read_variables(node))
+    check_placeholders(*node.find(name), value);
   return node;
 }
 
@@ -143,7 +136,7 @@ CaseNeeds read_needs(const Node& node) {
 
 // A word of a case key that is given as a key of its own. `model: null` is a trap of YAML: the
 // workload of that name needs quotes.
-std::string read_word(const Mapping& map, const char* key, std::string fallback) {
+std::string word_or(const Mapping& map, const char* key, std::string fallback) {
   const Node* raw = map.node().find(key);
   if (raw != nullptr && raw->is_null())
     raw->fail(std::string("'") + key + "' has no value",
@@ -168,24 +161,24 @@ void read_identity(const Mapping& map, const SuiteDefaults& defaults, const std:
       if (const Node* again = map.find(field); again != nullptr && !again->is_override())
         again->fail(std::string("'") + field + "' is given by the case key already",
                     "change the key, or leave out 'case'");
-    out.model = read_word(map, "model", key.model);
-    out.framework = read_word(map, "framework", key.framework);
-    out.hardware = read_word(map, "hardware", key.hardware);
+    out.model = word_or(map, "model", key.model);
+    out.framework = word_or(map, "framework", key.framework);
+    out.hardware = word_or(map, "hardware", key.hardware);
     out.nodes = read_count(map, "nodes", key.nodes, kMaxNodes);
     out.procs = read_procs(map, key.procs, out.procs_by_devices);
     take_repeats(map, {key.repeats}, out);
     out.name = map.text_or("name", key_node->text());
   } else {
     const std::string name = map.text_or("name", "");
-    out.model = read_word(map, "model", name);
+    out.model = word_or(map, "model", name);
     if (out.model.empty())
       map.node().fail("a case needs 'case', 'model' or 'name'",
                       "for example: matmul:native:cpu:1:2:3");
     const char* framework = map.has("command")  ? "command"
                             : map.has("automl") ? "libtorch"
                                                 : "native";
-    out.framework = read_word(map, "framework", framework);
-    out.hardware = read_word(map, "hardware", vendor);
+    out.framework = word_or(map, "framework", framework);
+    out.hardware = word_or(map, "hardware", vendor);
     out.nodes = read_count(map, "nodes", 1, kMaxNodes);
     out.procs = read_procs(map, 1, out.procs_by_devices);
     take_repeats(map, defaults.repeats.value_or(Repeats{}), out);
@@ -363,6 +356,20 @@ std::map<std::string, std::string> read_submission(const Node& node) {
 }
 
 }  // namespace
+
+std::map<std::string, std::string> read_variables(const Node& node) {
+  std::map<std::string, std::string> out;
+  for (const Entry& entry : node.entries()) {
+    if (entry.key.empty() || entry.key.find('=') != std::string::npos)
+      throw Error(ErrorKind::config, "not a variable name: '" + printable(entry.key) + "'",
+                  entry.where());
+    if (entry.value.is_null())
+      entry.value.fail("the variable " + entry.key + " has no value",
+                       "write " + entry.key + ": '' for an empty one");
+    out[entry.key] = entry.value.text();
+  }
+  return out;
+}
 
 Suite read_suite(const Node& root) {
   if (root.is_null())

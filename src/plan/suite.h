@@ -98,6 +98,7 @@ struct Suite {
 /// Throws Error of kind config at file:line:column for the first thing that is wrong.
 [[nodiscard]] Suite load_suite(const std::filesystem::path& path);
 [[nodiscard]] Suite parse_suite(std::string_view yaml, const std::string& file);
+
 /// As parse_suite, from a document that was changed after parsing.
 [[nodiscard]] Suite read_suite(const config::Node& root);
 
@@ -106,5 +107,8 @@ struct Suite {
 /// "repeats", "limits", "case", "needs", "automl", "automl.hyper", "automl.limits",
 /// "automl.patience", "metric", "target", "rule", "only_if", "hooks", "hook".
 [[nodiscard]] const std::map<std::string, std::vector<std::string>>& suite_keys();
+
+/// A mapping of variables of the environment. Throws Error of kind config at the one that is wrong.
+[[nodiscard]] std::map<std::string, std::string> read_variables(const config::Node& node);
 
 }  // namespace assay::plan

@@ -18,7 +18,7 @@ const std::map<std::string, std::vector<std::string>>& suite_keys() {
         {"cluster.modelarts.volumes", CloudVolume::keys()},
         {"cluster.hosts",
          {"name", "slots", "server_id", "device_ips", "super_pod", "super_device_ids", "ib_addr",
-          "address", "user", "port", "identity", "jump"}},
+          "address", "user", "port", "identity", "jump", "env"}},
         {"telemetry", {"interval", "enabled", "prometheus"}},
         {"telemetry.prometheus", {"listen"}},
         {"submission", {"org", "division", "status", "platform", "benchmark"}},

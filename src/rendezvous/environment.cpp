@@ -49,10 +49,12 @@ std::string device_numbers(int procs) {
 /// The numbers of the node's devices: of a job of the platform those that were given to it, which
 /// may be more than its processes (one that drives eight), fewer or not the first; else one a
 /// process.
-std::string devices_of(const plan::CasePlan& plan_case) {
-  const auto given = plan_case.env.find(std::string(kDevicesVariable));
-  return given == plan_case.env.end() || given->second.empty() ? device_numbers(plan_case.procs)
-                                                               : given->second;
+std::string devices_of(const plan::Plan& plan, const plan::CasePlan& plan_case,
+                       const std::string& host) {
+  Environment env = host_environment(plan, host);
+  env.insert(plan_case.env.begin(), plan_case.env.end());
+  const std::string given = env[std::string(kDevicesVariable)];
+  return given.empty() ? device_numbers(plan_case.procs) : given;
 }
 
 /// A number that HCCL's JOB_ID may be; the same on every node of a round, another for another.
@@ -144,7 +146,8 @@ void add_dlws_node(const NodeContext& at, Environment& env) {
   env["DLWS_ROLE_IDX"] = env["DLTS_ROLE_IDX"] = std::to_string(node);
   env["DLWS_NUM_PS"] = several ? "1" : "0";  // 0 means a job of one node there
   env["DLWS_NUM_WORKER"] = env["DLWS_WORKER_NUM"] = std::to_string(plan_case.nodes);
-  const std::string devices = devices_of(plan_case);
+  const std::string devices =
+      devices_of(plan, plan_case, placement.hosts.at(static_cast<std::size_t>(node)));
   env["DLWS_NUM_GPU_PER_WORKER"] = std::to_string(split(devices, ',').size());
   env["DLWS_GPU_TYPE"] = plan_case.hardware;
   env["DLWS_IS_NPU_JOB"] = plan.vendor == "ascend" ? "true" : "false";
@@ -224,6 +227,11 @@ Environment node_environment(const plan::Plan& plan, const plan::CasePlan& plan_
     if (variables.node != nullptr && meets_by(plan, plan_case, placement, variables.flavor))
       variables.node(at, env);
   return env;
+}
+
+Environment host_environment(const plan::Plan& plan, const std::string& host) {
+  const plan::Host* found = plan.cluster.find_host(host);
+  return found == nullptr ? Environment{} : found->env;
 }
 
 Environment rank_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,

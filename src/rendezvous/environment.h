@@ -24,6 +24,10 @@ using Environment = std::map<std::string, std::string>;
 [[nodiscard]] Environment rank_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
                                            const Placement& placement, int node, int local_rank);
 
+/// The variables that a host of the cluster has of its own: they win over the case's, because they
+/// say what is the case's on this host. Taken as they are, without placeholders.
+[[nodiscard]] Environment host_environment(const plan::Plan& plan, const std::string& host);
+
 /// The address of a node for the others: what the suite says, else what its agent says, else under
 /// which it is reached. Pure.
 [[nodiscard]] std::string node_address(const plan::Plan& plan, const Placement& placement,

@@ -141,8 +141,10 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
                                                                          : 1;
   values["rank"] = std::to_string(node * plan_case.procs);
   values["local_rank"] = "0";
+  const Environment of_host = host_environment(plan, out.host);
   for (const auto& [name, value] : plan_case.env)
     out.visitor_env[name] = expand(value, values, where);
+  for (const auto& [name, value] : of_host) out.visitor_env[name] = value;
   for (int local = 0; local < processes; ++local) {
     RankCommand command;
     command.rank = node * plan_case.procs + local;
@@ -155,6 +157,7 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
       command.env = rank_environment(plan, plan_case, placement, node, local);
     for (const auto& [name, value] : plan_case.env)
       command.env[name] = expand(value, values, where);
+    for (const auto& [name, value] : of_host) command.env[name] = value;
     if (plan_case.container) put_in_container(plan, plan_case, placement, out, node_dir, command);
     out.ranks.push_back(std::move(command));
   }

@@ -59,8 +59,8 @@ struct NodeCommands {
                               const std::vector<std::string>& hosts, int round);
 
 /// Resolves what node `node` runs: the environments of environment.h, the case's own (which wins),
-/// and the command's placeholders. `node_dir` is the node's evidence folder as seen there.
-/// Pure. Throws Error of kind config for an unknown placeholder.
+/// the host's (which wins over that), and the command's placeholders. `node_dir` is the node's
+/// evidence folder as seen there. Pure. Throws Error of kind config for an unknown placeholder.
 [[nodiscard]] NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_case,
                                         const Placement& placement, int node,
                                         const std::filesystem::path& node_dir);

@@ -10,6 +10,7 @@ namespace assay::config {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 Node parse_text(std::string_view text) {
@@ -43,6 +44,16 @@ TEST(Yaml, SecondDocumentIsRefused) {
   EXPECT_THAT(yaml_error("a: 1\n---\nb: 2\n"), StartsWith("s.yaml:3:1: more than one document"));
 }
 
+TEST(Yaml, AQuotationMarkIsClosed) {
+  EXPECT_THAT(yaml_error("a: 1\nb: \"x\nc: 2\n"),
+              StartsWith("s.yaml:2:4: a quotation mark is not closed"));
+  EXPECT_THAT(yaml_error("a: 'x"), StartsWith("s.yaml:1:6: a quotation mark is not closed"));
+  EXPECT_THAT(yaml_error("a: 1\n\"b: 2\n"), Not(HasSubstr("no error")));
+  for (const char* text : {"a: \"x\"", "a: 'it''s'\n", "a: \"x\n  y\" # '\n", "a: |\n  \"x\n",
+                           "a: >\n  'x\n\n", "{a: \"#\"}\n", "a: \"x\"\n...\n"})
+    EXPECT_EQ(yaml_error(text), "no error") << text;
+}
+
 TEST(Yaml, SyntaxErrorHasLineAndColumn) {
   EXPECT_THAT(yaml_error("a: b: c\n"), StartsWith("s.yaml:1:5: not valid YAML: "));
 }
@@ -59,8 +70,18 @@ TEST(Yaml, EmptyAndCommentOnlyFilesAreNull) {
 
 TEST(Yaml, BinaryAndInvalidUtf8AreRefusedAtTheByte) {
   EXPECT_THAT(yaml_error(std::string_view("a: 1\nb: \0x", 10)),
-              StartsWith("s.yaml:2:4: not a UTF-8"));
-  EXPECT_THAT(yaml_error("a: \xff\xfe\n"), StartsWith("s.yaml:1:4: not a UTF-8"));
+              StartsWith("s.yaml:2:4: a control character (U+0000)"));
+  EXPECT_THAT(yaml_error("a: \xff\xfe\n"),
+              StartsWith("s.yaml:1:4: not a UTF-8 text file: the byte 0xFF"));
+  EXPECT_THAT(yaml_error("a: \xef\n"), StartsWith("s.yaml:1:4: not a UTF-8"));
+  EXPECT_THAT(yaml_error("a: é\u0085\n"), StartsWith("s.yaml:1:5: a control character (U+0085)"));
+}
+
+TEST(Yaml, ACharacterThatTurnsTextIsNamedAtItsPlace) {
+  EXPECT_THAT(yaml_error("a: 1\nname: gp\u202eu\n"),
+              StartsWith("s.yaml:2:9: a bidirectional control character (U+202E)"));
+  EXPECT_THAT(yaml_error("a: \u2066\u2014\n"),
+              StartsWith("s.yaml:1:4: a bidirectional control character (U+2066)"));
 }
 
 TEST(Yaml, WindowsLineEndsAndByteOrderMarkAreFine) {

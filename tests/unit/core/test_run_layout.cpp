@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "core/files.h"
+#include "core/rank_log_name.h"
 #include "core/run_layout.h"
 
 namespace assay::layout {
@@ -66,6 +67,15 @@ TEST(RunLayout, IsTheTableOfTheDocumentation) {
                          to_text(file.role), file.judged ? "yes" : "");
   EXPECT_THAT(read_file(std::string(ASSAY_SOURCE_DIR) + "/docs/run-directory.md"),
               HasSubstr(table));
+}
+
+TEST(RankLogName, IsOneWithANumberAlone) {
+  for (const char* name :
+       {"rank0.out.log", "rank12.out.log.head", "rank3.out.log.1", "rank00.out.log"})
+    EXPECT_TRUE(is_rank_log_name(name)) << name;
+  for (const char* name : {"rank_table.out.log", "rank0-nccl.out.log", "ranking.out.log",
+                           "rank0.err.log", "rank.out.log"})
+    EXPECT_FALSE(is_rank_log_name(name)) << name;
 }
 
 }  // namespace

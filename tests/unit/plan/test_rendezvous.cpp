@@ -63,6 +63,17 @@ TEST(Rendezvous, IsInThePlan) {
   EXPECT_THAT(render_text(made), HasSubstr("n2 (server 10.1.2.4, devices 10.9.0.3 10.9.0.4)"));
 }
 
+TEST(ClusterHosts, HaveVariablesOfTheirOwn) {
+  const Plan made =
+      plan(with_hosts("{name: n1, env: {CUDA_VISIBLE_DEVICES: '2,3', N: 1}}, n2", "command: x"));
+  EXPECT_EQ(made.cluster.hosts[0].env,
+            (std::map<std::string, std::string>{{"CUDA_VISIBLE_DEVICES", "2,3"}, {"N", "1"}}));
+  EXPECT_EQ(plan_from_json(to_json(made), "x").cluster.hosts[0].env, made.cluster.hosts[0].env);
+  EXPECT_THAT(render_text(made), HasSubstr("n1 (CUDA_VISIBLE_DEVICES=2,3, N=1)"));
+  EXPECT_THAT(error_of([] { return plan(with_hosts("{name: n1, env: {N: }}, n2", "command: x")); }),
+              HasSubstr("the variable N has no value"));
+}
+
 TEST(Rendezvous, OfAnOlderPlanIsTorchruns) {
   Json json = to_json(plan("cases: [{name: c, command: x}]"));
   json["cases"][0].erase("rendezvous");

@@ -207,6 +207,9 @@ TEST(DlwsEnvironment, CountsTheDevicesOfAJobAndNotItsProcesses) {
   const Environment env = cluster.rank(1);
   EXPECT_EQ(env.at("VISIBLE_IDS"), "4,5,6,7");
   EXPECT_EQ(env.at("DLWS_NUM_GPU_PER_WORKER"), "4");
+  cluster.plan.cluster.hosts[1].env = {{"ASSAY_DEVICES", "2,3"}};
+  EXPECT_EQ(cluster.rank(1).at("VISIBLE_IDS"), "2,3");
+  cluster.plan.cluster.hosts[1].env.clear();
   cluster.plan_case.env = {{"ASSAY_DEVICES", ""}};
   EXPECT_EQ(cluster.rank(1).at("VISIBLE_IDS"), "0");
 }

@@ -73,6 +73,19 @@ TEST(Ranks, ObeyTheCasesOwnEnvironment) {
   EXPECT_EQ(fixture.node(0).ranks[1].env.at("OMP_NUM_THREADS"), "2");
 }
 
+// What is another on every host: which of its devices are the job's.
+TEST(Ranks, ObeyTheirHostsEnvironmentBeforeTheCases) {
+  Fixture fixture;
+  fixture.plan_case.env = {{"CUDA_VISIBLE_DEVICES", "0,1,2,3,4,5,6,7"}, {"OMP_NUM_THREADS", "2"}};
+  fixture.plan.cluster.hosts = {{.name = "a"}, {.name = "b"}};
+  fixture.plan.cluster.hosts[1].env = {{"CUDA_VISIBLE_DEVICES", "6,7"}};
+  EXPECT_EQ(fixture.node(0).ranks[0].env.at("CUDA_VISIBLE_DEVICES"), "0,1,2,3,4,5,6,7");
+  const NodeCommands second = fixture.node(1);
+  EXPECT_EQ(second.ranks[3].env.at("CUDA_VISIBLE_DEVICES"), "6,7");
+  EXPECT_EQ(second.ranks[3].env.at("OMP_NUM_THREADS"), "2");
+  EXPECT_EQ(second.visitor_env.at("CUDA_VISIBLE_DEVICES"), "6,7");
+}
+
 TEST(Ranks, MeetOnLoopbackWhenEverythingIsLocal) {
   Fixture fixture;
   EXPECT_EQ(fixture.node(0).env.at("MASTER_ADDR"), "127.0.0.1");

@@ -1,0 +1,20 @@
+#include "core/standard_output.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <iostream>
+
+namespace assay {
+
+std::optional<Error> flush_standard_output() {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return std::nullopt;
+  // What failed before has left no reason: another byte finds it.
+  std::clearerr(stdout);
+  errno = EIO;
+  if (std::fputc('\n', stdout) != EOF) (void)std::fflush(stdout);
+  if (errno == EPIPE) return std::nullopt;
+  return system_error(ErrorKind::environment, "cannot write", "stdout", errno);
+}
+
+}  // namespace assay
