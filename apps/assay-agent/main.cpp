@@ -39,8 +39,9 @@ constexpr std::string_view kUsage =
     "usage: assay-agent --node N          serve on stdin and stdout as node N ('slurm': the "
     "step's;\n"
     "                                     'slurm:C+K': the step's and K, of component C)\n"
-    "       assay-agent --send DIR        send a folder to stdout; stdin says what is there "
-    "already\n"
+    "       assay-agent --send DIR MOST   send a folder to stdout; stdin says what is there "
+    "already;\n"
+    "                                     of what is no evidence, MOST bytes\n"
     "       assay-agent --sweep ROUND_ID [--agent PROCESS]... [COMMAND]...\n"
     "                                     kill what a lost agent's round left behind, and what is\n"
     "                                     left of the agent; then clean up. ROUND_ID may be empty\n"
@@ -137,9 +138,11 @@ int main(int argc, char** argv) {
     if (command == "--visitors" && argc == 2) return assay::agent::host_visitors();
     if (command == "--enter" && argc == 3) return assay::entry::run_node_command(argv[2]);
     if (command == "--sweep" && argc >= 3) return sweep(argv[2], {argv + 3, argv + argc});
-    if (command == "--send" && argc == 3) {
-      assay::agent::send_node_files(argv[2], STDIN_FILENO, STDOUT_FILENO);
-      return 0;
+    if (command == "--send" && argc == 4) {
+      if (const auto most = assay::parse_number<std::uint64_t>(argv[3])) {
+        assay::agent::send_node_files(argv[2], *most, STDIN_FILENO, STDOUT_FILENO);
+        return 0;
+      }
     }
     if (command == "--node" && argc == 3) {
       if (const auto place = place_of(argv[2]))

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/rank_log_name.h"
 #include "core/run_layout.h"
 
 namespace assay::agent {
@@ -60,6 +61,8 @@ std::vector<evidence::FileRecord> EvidenceLog::finish(
     const layout::RunFile* file = layout::find_run_file(layout::FilePlace::node, name);
     if (file == nullptr || !file->judged || name == layout::kEvidence || all.contains(name))
       continue;
+    // The agent writes the ranks' logs itself: one that is not among them is a rank's making.
+    if (layout::is_rank_log_name(name)) continue;
     try {
       std::error_code unknown;
       if (const auto size = fs::file_size(entry->path(), unknown); !unknown && size > kMaxRead)

@@ -49,14 +49,14 @@ bool in_use(const fs::path& folder) {
 
 }  // namespace
 
-void send_node_files(const fs::path& folder, int input, int output) {
+void send_node_files(const fs::path& folder, std::uint64_t most, int input, int output) {
   ::signal(SIGPIPE, SIG_IGN);
   transfer::Have have;
   const Json json = parse_json_or_null(read_to_end(input));
   if (json.is_object())
     for (const auto& [name, size] : json.items())
       if (size.is_number_unsigned()) have[name] = size.get<std::uint64_t>();
-  transfer::send_folder(folder, have, output);
+  transfer::send_folder(folder, have, output, most);
 }
 
 void forget_node_files(const fs::path& folder) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "core/time.h"
@@ -7,8 +8,10 @@
 namespace assay::agent {
 
 /// Sends what `folder` holds to `output` (transfer/stream.h), except what the other side lists on
-/// `input` as received: one JSON object, path → bytes. Throws Error.
-void send_node_files(const std::filesystem::path& folder, int input, int output);
+/// `input` as received: one JSON object, path → bytes. Of what is no evidence, `most` bytes. Throws
+/// Error.
+void send_node_files(const std::filesystem::path& folder, std::uint64_t most, int input,
+                     int output);
 
 /// Removes a run's folder on the node, and its parents as far as they are empty. Refuses what is
 /// not below a folder named "runs". Throws Error.

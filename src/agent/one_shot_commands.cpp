@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "core/error.h"
+#include "core/parallel.h"
 #include "core/subprocess.h"
 
 namespace assay::agent {
@@ -36,6 +37,21 @@ int run_inheriting(const std::vector<std::string>& arguments) {
   }
 }
 
+// A container whose client was killed goes on without it. Removed while its own supervisor lives it
+// goes at once; afterwards its runtime may need a second attempt to notice.
+bool succeeds_before(std::int64_t deadline_ns, const std::vector<std::string>& command) {
+  for (std::int64_t left = 0; (left = deadline_ns - mono_now_ns()) > 0;) {
+    CommandOptions options;
+    options.timeout = Nanoseconds(left);
+    const CommandResult result = run_command(command, options);
+    // Docker's answer for one that has removed itself; older ones fail with it.
+    if (result.status.ok() || result.err.find("No such container") != std::string::npos)
+      return true;
+    ::poll(nullptr, 0, kBetweenCleanUps_ms);
+  }
+  return false;
+}
+
 }  // namespace
 
 int run_until_one_succeeds(const Json& commands) {
@@ -50,23 +66,23 @@ int run_until_one_succeeds(const Json& commands) {
   return code;
 }
 
-bool clean_up(const std::vector<std::string>& command, std::int64_t deadline_ns) {
-  // A container whose client was killed goes on without it. Removed while its own supervisor lives
-  // it goes at once; afterwards its runtime may need a second attempt to notice.
-  for (std::int64_t left = 0; (left = deadline_ns - mono_now_ns()) > 0;) {
-    CommandOptions options;
-    options.timeout = Nanoseconds(left);
-    if (run_command(command, options).status.ok()) return true;
-    ::poll(nullptr, 0, kBetweenCleanUps_ms);
-  }
-  return false;
+std::vector<bool> clean_up(const std::vector<std::vector<std::string>>& commands,
+                           Nanoseconds limit) {
+  const std::int64_t deadline_ns = mono_now_ns() + limit.count();
+  // A node has a container for each of its devices, and a runtime takes seconds for one of them.
+  std::vector<char> done(commands.size());  // bits of a vector<bool> share their bytes
+  run_parallel(commands.size(), static_cast<int>(commands.size()), {},
+               [&](std::size_t i, const std::stop_token&) {
+                 done[i] = commands[i].empty() || succeeds_before(deadline_ns, commands[i]);
+               });
+  return {done.begin(), done.end()};
 }
 
 void run_cleanups(const std::vector<std::string>& commands) {
-  const std::int64_t deadline = mono_now_ns() + kCleanupLimit.count();
+  std::vector<std::vector<std::string>> argument_lists;
   for (const std::string& text : commands)
-    if (const auto arguments = arguments_of(parse_json_or_null(text)); !arguments.empty())
-      (void)clean_up(arguments, deadline);
+    argument_lists.push_back(arguments_of(parse_json_or_null(text)));
+  (void)clean_up(argument_lists);
 }
 
 }  // namespace assay::agent

@@ -18,11 +18,12 @@ namespace assay::agent {
 /// death.
 inline constexpr Nanoseconds kCleanupLimit = std::chrono::seconds(10);
 
-/// Runs a command again and again until it succeeds; false when it has not by `deadline_ns` of the
-/// monotonic clock.
-[[nodiscard]] bool clean_up(const std::vector<std::string>& command, std::int64_t deadline_ns);
+/// Runs the commands side by side, each again and again until it succeeds or `limit` is over; gives
+/// for each of them whether it succeeded. One that is empty has nothing to do.
+[[nodiscard]] std::vector<bool> clean_up(const std::vector<std::vector<std::string>>& commands,
+                                         Nanoseconds limit = kCleanupLimit);
 
-/// Runs clean_up for every one of `commands` (each a list of arguments, as JSON text).
+/// clean_up of `commands`, each a list of arguments as JSON text.
 void run_cleanups(const std::vector<std::string>& commands);
 
 }  // namespace assay::agent

@@ -280,8 +280,13 @@ void RoundSupervisor::tick() {
 void RoundSupervisor::children_changed() {
   if (ssh_) ssh_->children_changed();
   if (phase_ != Phase::running && phase_ != Phase::stopping) return;
-  for (const auto& rank : ranks_)
-    if (rank->reap() && !rests_) report_exit(*rank);
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    if (!ranks_[i]->reap()) continue;
+    // Its container removed itself. A runtime that is stopped while it starts one ends with 0, too,
+    // and leaves it.
+    if (ranks_[i]->exit()->ok() && !stop_cause_) request_.ranks[i].cleanup.clear();
+    if (!rests_) report_exit(*ranks_[i]);
+  }
   if (any_running() || (only_watches() && phase_ == Phase::running)) return;
   if (ssh_ && !ssh_->visitors().finish()) return;
   if (!rests_) finish_watching(mono_now_ns());
@@ -441,19 +446,17 @@ void RoundSupervisor::close() {
 }
 
 void RoundSupervisor::remove_containers() {
-  const std::int64_t deadline = mono_now_ns() + kCleanupLimit.count();
-  for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    std::vector<std::string>& command = request_.ranks[i].cleanup;
-    if (command.empty()) continue;
-    if ((ranks_[i]->exit() && ranks_[i]->exit()->ok()) || clean_up(command, deadline))
-      command.clear();
-    else if (phase_ == Phase::closing)
-      send_gap("rank" + std::to_string(ranks_[i]->rank()), 0,
-               "its container could not be removed with " + command.front());
+  std::vector<std::vector<std::string>> commands;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) commands.push_back(request_.ranks[i].cleanup);
+  if (ssh_ && ssh_->visitors().used_container()) commands.push_back(request_.ssh.cleanup);
+  const std::vector<bool> removed = clean_up(commands);
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const bool of_a_rank = i < ranks_.size();
+    if (removed[i] && of_a_rank) request_.ranks[i].cleanup.clear();
+    if (removed[i] || phase_ != Phase::closing) continue;
+    send_gap(of_a_rank ? "rank" + std::to_string(ranks_[i]->rank()) : "ssh", 0,
+             "its container could not be removed with " + commands[i].front());
   }
-  if (ssh_ && ssh_->visitors().used_container() && !clean_up(request_.ssh.cleanup, deadline) &&
-      phase_ == Phase::closing)
-    send_gap("ssh", 0, "its container could not be removed with " + request_.ssh.cleanup.front());
 }
 
 bool RoundSupervisor::any_running() const {

@@ -105,9 +105,9 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
     }
   }
   co_await backend_->close();
-  const RunStatus status = interrupts_ > 0  ? RunStatus::interrupted
-                           : all_completed_ ? RunStatus::completed
-                                            : RunStatus::failed;
+  const RunStatus status = interrupts_ > 0 && is_cut_off() ? RunStatus::interrupted
+                           : all_completed_                ? RunStatus::completed
+                                                           : RunStatus::failed;
   journal_->append(store::JournalEvent::run_end, fields_to_json(store::RunEnd{status}));
   journal_->sync();
   hooks_.reset();
@@ -174,6 +174,14 @@ bool RunLoop::wanting(const plan::CasePlan& plan_case) const {
   for (int number = plan_case.warmup_rounds + 1; number <= plan_case.rounds(); ++number)
     if (!has_result(plan_case, number)) return true;
   return false;
+}
+
+bool RunLoop::is_cut_off() const {
+  const plan::Plan& plan = run_.plan();
+  return !all_completed_ || !plan::hook_folders(plan).empty() ||
+         std::ranges::any_of(plan.cases, [&](const plan::CasePlan& one) {
+           return !skipped_.contains(one.name) && wanting(one);
+         });
 }
 
 // A round that was begun before it is run to its end, whatever became of the others since.

@@ -71,6 +71,9 @@ class RunLoop {
   [[nodiscard]] std::optional<RunStatus> final_status(const std::vector<Json>& journal) const;
   /// Whether a round that counts is still to come.
   [[nodiscard]] bool wanting(const plan::CasePlan& plan_case) const;
+  /// Whether the stop that was asked for has taken something from the run: one that reaches a last
+  /// round whose ranks have come to their `sleep infinity` has not.
+  [[nodiscard]] bool is_cut_off() const;
   /// Gives whether a further round of the case can be started.
   asio::awaitable<bool> execute_round(const plan::CasePlan& plan_case, int number);
   /// The nodes of the case cannot be had.

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fcntl.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -5,6 +7,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/json_access.h"
 #include "core/text.h"
 #include "transfer/stream.h"
 
@@ -26,6 +29,22 @@ struct FreeReader {
   throw Error(
       ErrorKind::environment, what, where.string(),
       "the transfer is taken up again where it stopped; if it fails again, look at the node");
+}
+
+NotWritten not_written(const fs::path& path, int error) {
+  return NotWritten(system_error(ErrorKind::environment, "cannot write", path.string(), error));
+}
+
+LeftOut left_out_of(const Json& json) {
+  LeftOut out;
+  const auto number = [&](const char* key) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, integer_at(json, key, 0)));
+  };
+  out.files = number("files");
+  out.bytes = number("bytes");
+  for (const Json& name : list_at(json, "names"))
+    if (name.is_string()) out.names.push_back(printable(name.get<std::string>()));
+  return out;
 }
 
 // A stream comes from a node that may be broken or hostile: nothing is written outside the folder.
@@ -55,6 +74,7 @@ struct Receiver::Impl {
   bool begun = false;
   std::size_t greeting = 0;  // bytes before the begin
   bool complete = false;
+  LeftOut left_out;
 
   explicit Impl(fs::path f) : folder(std::move(f)) {}
 
@@ -70,6 +90,7 @@ struct Receiver::Impl {
     if (!json.is_object()) broken("not a stream of files: '" + line.substr(0, 80) + "'", folder);
     if (json.contains("end")) {
       complete = true;
+      left_out = left_out_of(member_at(json, "left_out"));
       return;
     }
     const auto number = [&](const char* key) -> std::uint64_t {
@@ -83,14 +104,18 @@ struct Receiver::Impl {
     path = folder / json["path"].get<std::string>();
     size = number("size");
     at = number("offset");
-    make_directories(path.parent_path());
+    try {
+      make_directories(path.parent_path());
+    } catch (const Error& error) {
+      throw NotWritten(error);
+    }
     file.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
-    if (!file) throw system_error(ErrorKind::environment, "cannot write", path.string(), errno);
+    if (!file) throw not_written(path, errno);
     if (static_cast<std::uint64_t>(::lseek(file.get(), 0, SEEK_END)) < at || at > size)
       broken("the node goes on at byte " + std::to_string(at) + ", which does not fit", path);
     if (::ftruncate(file.get(), static_cast<off_t>(at)) != 0 ||
         ::lseek(file.get(), static_cast<off_t>(at), SEEK_SET) < 0)
-      throw system_error(ErrorKind::environment, "cannot write", path.string(), errno);
+      throw not_written(path, errno);
     ZSTD_DCtx_reset(context.get(), ZSTD_reset_session_only);
     filled = 0;
     in_frame = at < size;
@@ -116,7 +141,11 @@ struct Receiver::Impl {
         broken("the node sent more than it announced", path);
       if (left != 0) continue;
       // Its checksum was right.
-      write_all(file.get(), {piece.data(), filled}, path);
+      try {
+        write_all(file.get(), {piece.data(), filled}, path);
+      } catch (const Error& error) {
+        throw NotWritten(error);
+      }
       at += filled;
       bytes += filled;
       if (filled == 0) broken("the node sent less than it announced", path);
@@ -154,6 +183,9 @@ bool Receiver::complete() const noexcept {
 }
 std::uint64_t Receiver::files() const noexcept {
   return impl_->files;
+}
+const LeftOut& Receiver::left_out() const noexcept {
+  return impl_->left_out;
 }
 std::uint64_t Receiver::bytes() const noexcept {
   return impl_->bytes;

@@ -10,6 +10,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/run_layout.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "core/units.h"
 #include "transfer/stream.h"
@@ -22,6 +24,10 @@ namespace {
 
 // Logs shrink to a tenth at the fastest level; higher ones gain little and cost the node's cores.
 constexpr int kLevel = 1;
+// What a rank's own results may need beside the limit of its log.
+constexpr std::uint64_t kEvidenceRoom = 1ULL << 30;
+constexpr std::size_t kNamesShown = 8;
+constexpr std::size_t kNameShown = 500;
 
 /// Where the bytes go. A connection whose link is cut accepts none and reports no
 /// error.
@@ -126,15 +132,44 @@ Have list_files(const fs::path& folder) {
   return files;
 }
 
-void send_folder(const fs::path& folder, const Have& have, int fd, Nanoseconds silence) {
+Sending plan_sending(const Have& files, std::uint64_t most) {
+  Sending out;
+  std::vector<std::string> others;
+  for (const auto& [name, size] : files) {
+    const layout::RunFile* known = layout::find_run_file(layout::FilePlace::node, name);
+    // What the agent writes comes whatever its size: telemetry of a long run may be large.
+    const bool of_agent = name == layout::kTelemetry || name == layout::kEvidence;
+    const bool evidence = known != nullptr && known->role == layout::FileRole::evidence &&
+                          (of_agent || size <= most || size - most <= kEvidenceRoom);
+    (evidence ? out.names : others).push_back(name);
+  }
+  std::uint64_t left = most;
+  for (std::string& name : others) {
+    const std::uint64_t size = files.at(name);
+    if (size <= left) {
+      left -= size;
+      out.names.push_back(std::move(name));
+      continue;
+    }
+    ++out.left_out.files;
+    out.left_out.bytes += size;
+    if (out.left_out.names.size() < kNamesShown)
+      out.left_out.names.push_back(ellipsize(name, kNameShown));
+  }
+  return out;
+}
+
+void send_folder(const fs::path& folder, const Have& have, int fd, std::uint64_t most,
+                 Nanoseconds silence) {
   const Output output(fd, silence);
   Compressor compressor;
   std::vector<char> buffer(kPiece);
-  std::uint64_t count = 0;
   output.write("\n");  // ends a line that something else began
   send_line({{"begin", true}}, output);
-  for (const auto& [name, size] : list_files(folder)) {
-    ++count;
+  const Have files = list_files(folder);
+  const Sending sending = plan_sending(files, most);
+  for (const std::string& name : sending.names) {
+    const std::uint64_t size = files.at(name);
     const auto at = have.find(name);
     const std::uint64_t offset = at == have.end() || at->second > size ? 0 : at->second;
     if (offset == size && at != have.end()) continue;
@@ -143,7 +178,10 @@ void send_folder(const fs::path& folder, const Have& have, int fd, Nanoseconds s
     else
       send_file(folder, name, offset, size, compressor, buffer, output);
   }
-  send_line({{"end", true}, {"files", count}}, output);
+  Json end{{"end", true}, {"files", sending.names.size()}};
+  if (const LeftOut& rest = sending.left_out; rest.files > 0)
+    end["left_out"] = {{"files", rest.files}, {"bytes", rest.bytes}, {"names", rest.names}};
+  send_line(end, output);
 }
 
 }  // namespace assay::transfer

@@ -207,6 +207,7 @@ asio::awaitable<Json> AgentBackend::device_states() {
 asio::awaitable<void> AgentBackend::prepare_round(const RoundTask& task) {
   (void)set_aside(context_.run, task.plan_case, task.number);
   // Agents that were lost in an earlier round come back here, or others step in.
+  co_await give_back_jobs();
   if (pool_)
     co_await gather_for(task.plan_case);
   else
@@ -225,7 +226,10 @@ void AgentBackend::note_agents() {
       lost_agents_[noted.host].insert(noted.processes.begin(), noted.processes.end());
     noted = {fleet_->host(node), processes};
     Json start{{"node", node}, {"host", noted.host}, {"processes", processes}};
-    if (const std::string& job = fleet_->identity(node).job; !job.empty()) start["job"] = job;
+    if (const std::string& job = fleet_->identity(node).job; !job.empty()) {
+      start["job"] = job;
+      jobs_.insert(job);
+    }
     context_.journal.append(store::JournalEvent::agent_start, start);
   }
 }
@@ -334,6 +338,14 @@ void AgentBackend::interrupt(int times) {
 
 asio::awaitable<void> AgentBackend::close() {
   co_await fleet_->disconnect();
+  co_await give_back_jobs();
+}
+
+asio::awaitable<void> AgentBackend::give_back_jobs() {
+  for (int node = 0; node < fleet_->size(); ++node)
+    if (fleet_->present(node)) co_return;
+  const std::set<std::string> jobs = std::exchange(jobs_, {});
+  if (!jobs.empty()) co_await run_on_thread([&] { launcher_->give_back(jobs); });
 }
 
 asio::awaitable<void> AgentBackend::provide_image(const plan::CasePlan& plan_case) {

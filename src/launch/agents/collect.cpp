@@ -6,12 +6,12 @@
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
+#include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/time.h"
 #include "core/units.h"
 #include "launch/agents/launch_command.h"
-#include "transfer/stream.h"
 
 namespace assay::launch {
 
@@ -24,9 +24,11 @@ asio::awaitable<void> fetch_once(const Launcher& launcher, const NodeFolder& fol
                                  Collected& result) {
   const Json have = transfer::list_files(folder.local);
   transfer::Receiver receiver(folder.local);
-  const std::vector<std::string> args{"--send", folder.remote.string()};
+  const std::vector<std::string> args{"--send", folder.remote.string(),
+                                      std::to_string(folder.most)};
   const auto consume = [&](std::string_view bytes) { receiver.feed(bytes); };
   result.problem.clear();
+  result.unwritten = false;
   try {
     const CommandResult process =
         co_await run_process(launcher.agent_command(folder.host, folder.hello, args),
@@ -36,9 +38,13 @@ asio::awaitable<void> fetch_once(const Launcher& launcher, const NodeFolder& fol
     else if (!receiver.complete())
       result.problem = "the connection ended early, " + to_string(process.status) +
                        (process.err.empty() ? "" : ": " + process.err);
+  } catch (const transfer::NotWritten& error) {
+    result.problem = fmt::format("{}: {}", error.where(), error.message());
+    result.unwritten = true;
   } catch (const Error& error) {
     result.problem = error.what();
   }
+  result.left_out = receiver.left_out();
   result.files += receiver.files();
   result.bytes += receiver.bytes();
 }
@@ -53,7 +59,7 @@ asio::awaitable<void> fetch(const Launcher& launcher, const NodeFolder& folder, 
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ec));
     }
     co_await fetch_once(launcher, folder, result);
-    if (result.problem.empty()) break;
+    if (result.problem.empty() || result.unwritten) break;
   }
   result.seconds = static_cast<double>(mono_now_ns() - begin) * 1e-9;
 }
@@ -72,7 +78,8 @@ asio::awaitable<std::vector<Collected>> collect(const Launcher& launcher,
     asio::co_spawn(executor, fetch(launcher, folders[i], results[i]),
                    [&, i](const std::exception_ptr& error) {
                      if (error) results[i].problem = "it could not be fetched";
-                     if (results[i].problem.empty()) done(folders[i]);
+                     if (results[i].problem.empty() && results[i].left_out.files == 0)
+                       done(folders[i]);
                      if (--open == 0) all_done.cancel();
                    });
   }

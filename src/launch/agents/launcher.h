@@ -70,6 +70,11 @@ class Launcher {
   /// first start. Bounded; what cannot be ended is left.
   void end_jobs(const std::set<std::string>& jobs) const { do_end_jobs(jobs); }
 
+  /// Ends what is left of the jobs of the scheduler that this controller's agents were in, as far
+  /// as they were made for it, after the agents have ended: a part of one may outlive the others.
+  /// Bounded; what cannot be ended is left.
+  void give_back(const std::set<std::string>& jobs) const { do_give_back(jobs); }
+
   /// The hosts of the plan's nodes, in node order. Where a scheduler chooses them, stand-ins that
   /// the agents' hellos replace.
   [[nodiscard]] std::vector<std::string> hosts(const plan::Plan& plan) const {
@@ -144,6 +149,7 @@ class Launcher {
  private:
   virtual void do_prepare(const plan::Plan& /*plan*/) {}
   virtual void do_end_jobs(const std::set<std::string>& /*jobs*/) const {}
+  virtual void do_give_back(const std::set<std::string>& /*jobs*/) const {}
   [[nodiscard]] virtual std::vector<std::string> do_hosts(const plan::Plan& plan) const = 0;
   [[nodiscard]] virtual std::vector<ChannelCommand> do_render(
       const std::vector<std::string>& hosts) const = 0;

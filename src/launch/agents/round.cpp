@@ -344,8 +344,8 @@ void Round::say_unmarked() {
 asio::awaitable<void> Round::collect_evidence() {
   std::vector<NodeFolder> folders;
   for (int node = 0; node < nodes(); ++node) {
-    folders.push_back(
-        {node, host(node), fleet_.identity(node), remote_dir(node), place_of(node).local()});
+    folders.push_back({node, host(node), fleet_.identity(node), remote_dir(node),
+                       place_of(node).local(), task_.plan_case.limits.output_bytes});
     // The sweep has just reached it, or failed to: there is no passing trouble to wait for.
     if (machine_.is_lost(node)) folders.back().tries = 1;
   }
@@ -355,8 +355,12 @@ asio::awaitable<void> Round::collect_evidence() {
   };
   const std::vector<Collected> results = co_await collect(launcher_, std::move(folders), forget);
   for (const Collected& result : results) {
-    journal(store::JournalEvent::collected, result.node,
-            {{"files", result.files}, {"bytes", result.bytes}, {"seconds", result.seconds}});
+    Json collected{{"files", result.files}, {"bytes", result.bytes}, {"seconds", result.seconds}};
+    if (const transfer::LeftOut& rest = result.left_out; rest.files > 0) {
+      collected["left_out"] = {{"files", rest.files}, {"bytes", rest.bytes}, {"names", rest.names}};
+      say_left_out(result);
+    }
+    journal(store::JournalEvent::collected, result.node, collected);
     if (result.problem.empty()) {
       co_await check_received(result.node);
       continue;
@@ -365,8 +369,22 @@ asio::awaitable<void> Round::collect_evidence() {
         "the logs of " + host(result.node) + " could not be fetched: " + result.problem;
     journal(store::JournalEvent::gap, result.node,
             {{"source", "logs"}, {"seconds", 0}, {"reason", reason}});
-    machine_.not_collected(reason);
+    if (result.unwritten)
+      machine_.not_written(reason);
+    else
+      machine_.not_collected(reason);
   }
+}
+
+void Round::say_left_out(const Collected& result) {
+  const transfer::LeftOut& rest = result.left_out;
+  context_.observer.warning(fmt::format(
+      "not fetched from {}: {} of {} ({}{}); beside its evidence a node's files are fetched up to "
+      "limits.output ({}), and the others stay in {} there until the round is run again",
+      host(result.node), counted(rest.files, "file"), format_bytes(static_cast<double>(rest.bytes)),
+      join(rest.names, ", "), rest.files > rest.names.size() ? ", …" : "",
+      format_bytes(static_cast<double>(task_.plan_case.limits.output_bytes)),
+      remote_dir(result.node).string()));
 }
 
 // The transfer has its own checksums: what differs here was changed on the node.

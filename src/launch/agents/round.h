@@ -18,6 +18,8 @@
 
 namespace assay::launch {
 
+struct Collected;
+
 /// Runs one round on the fleet: sends the work, does what the round's machine asks for, and fetches
 /// the evidence.
 class Round {
@@ -47,6 +49,7 @@ class Round {
   [[nodiscard]] bool is_first_of_its_machine(int node) const;
   [[nodiscard]] agent::RoundRequest request_for(int node);
   void say_unmarked();
+  void say_left_out(const Collected& result);
   void journal_start();
   /// The round's ssh: from one node to another.
   void pass_on(int from, agent::Relay relay);

@@ -199,9 +199,11 @@ void RoundMachine::on_rank_exit(std::int64_t now_ns, int node, const agent::Rank
   if (exit.ended_by == EndedBy::stop && phase_ != Phase::stopping) {
     ended_from_outside_ = true;
     node_at(node).leaving = true;
-    conclude_unless_independent(RoundStatus::lost,
-                                "the agent on " + host(node) + " was stopped from outside",
-                                "run again with --resume");
+    // Mostly all of a job ends so. Where only a part of it does, the others wait for it.
+    if (conclude_unless_independent(RoundStatus::lost,
+                                    "the agent on " + host(node) + " was stopped from outside",
+                                    "run again with --resume"))
+      drain(now_ns);
     return;
   }
   if (exit.ended_by != EndedBy::itself || exit.exit.ok()) return;
@@ -331,6 +333,10 @@ void RoundMachine::fail(std::int64_t now_ns, const RoundOutcome& outcome) {
 
 void RoundMachine::not_collected(const std::string& reason) {
   conclude_unless_independent(RoundStatus::lost, reason, "");
+}
+
+void RoundMachine::not_written(const std::string& reason) {
+  if (!unwritten_) unwritten_ = RoundOutcome{RoundStatus::unrecorded, reason, kMakeRoom};
 }
 
 void RoundMachine::drain(std::int64_t now_ns) {

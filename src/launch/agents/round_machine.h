@@ -72,6 +72,8 @@ class RoundMachine {
   void fail(std::int64_t now_ns, const RoundOutcome& outcome);
   /// After the end: what the node recorded could not be fetched.
   void not_collected(const std::string& reason);
+  /// The same, because this machine could not write it.
+  void not_written(const std::string& reason);
 
   /// Whether every node has ended or is lost, or the round ended before it began.
   [[nodiscard]] bool over() const;

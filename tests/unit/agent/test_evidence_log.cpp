@@ -94,6 +94,17 @@ TEST_F(EvidenceLogTest, ListsWhatWasWrittenAlsoWhenTheFileIsAnother) {
   EXPECT_EQ(list.front(), file_with("rank0.out.log", "as written"));
 }
 
+// Logs of ranks are the agent's own: it does not vouch for those that it did not write.
+TEST_F(EvidenceLogTest, DoesNotListLogsThatItDidNotWrite) {
+  for (const char* name :
+       {"rank0.out.log", "rank0.out.log.head", "rank1.out.log", "rank00.out.log"})
+    folder_.write(name, "as written");
+  const auto list = log_.finish({5, 5}, {file_with("rank0.out.log", "as written")}, problems_);
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list.front().name, "rank0.out.log");
+  EXPECT_EQ(list.back().name, "evidence.jsonl");
+}
+
 TEST_F(EvidenceLogTest, NamesWhatItCannotList) {
   std::filesystem::create_directory(folder_.path() / "set_result.jsonl");
   folder_.write("config.json", "");

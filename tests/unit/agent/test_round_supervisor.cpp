@@ -254,6 +254,27 @@ TEST_F(Rounds, ASecondStopShortensTheGrace) {
   EXPECT_EQ(first("rank_exit")["ended_by"], "stop");
 }
 
+// podman ends with 0 when it is stopped while it starts a container, which stays.
+TEST_F(Rounds, TheContainerOfAStoppedRankIsRemovedThoughItsClientSucceeded) {
+  const std::filesystem::path ready = folder_.path() / "ready";
+  RoundRequest round =
+      request("trap 'exit 0' TERM; echo > " + ready.string() + "; while :; do sleep 0.05; done");
+  round.ranks[0].cleanup = {"/bin/touch", (folder_.path() / "removed").string()};
+  on_report_ = [&](RoundSupervisor& supervisor, const Report&) {
+    if (std::filesystem::exists(ready)) supervisor.stop(EndedBy::stop, 10s);
+  };
+  run(round);
+  EXPECT_EQ(first("rank_exit")["code"], 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "removed"));
+}
+
+TEST_F(Rounds, TheContainerOfARankThatSucceededByItselfIsNotRemovedAgain) {
+  RoundRequest round = request("true");
+  round.ranks[0].cleanup = {"/bin/touch", (folder_.path() / "removed").string()};
+  run(round);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "removed"));
+}
+
 TEST_F(Rounds, ADaemonLeftBehindIsKilledAndCounted) {
   run(request("setsid sleep 60 >/dev/null 2>&1 &"));
   EXPECT_EQ(first("rank_exit")["code"], 0);

@@ -573,11 +573,29 @@ TEST_F(WatchedNodesTest, WithoutProcessesOfTheRoundAreTold) {
   EXPECT_THAT(machine_.unmarked(), ElementsAre(1));
 }
 
+TEST_F(RoundMachineTest, TheOthersAreStoppedWhenOneAgentWasStoppedFromOutside) {
+  start_ranks();
+  (void)exit(1, 1, {std::nullopt, 15}, EndedBy::stop);
+  (void)end(1, 1);
+  (void)tell(10, 0, {});
+  EXPECT_THAT(stopped(tick(10)), IsEmpty()) << "all of a job may be about to end";
+  EXPECT_THAT(stopped(tick(12)), ElementsAre(0));
+  EXPECT_THAT(outcome().reason, HasSubstr("the agent on beta was stopped from outside"));
+}
+
 TEST_F(RoundMachineTest, EvidenceThatCannotBeFetchedMakesACompletedRoundLost) {
   (void)end(1, 0);
   (void)end(1, 1);
   machine_.not_collected("the logs of beta could not be fetched: x");
   EXPECT_EQ(outcome().status, RoundStatus::lost);
+}
+
+TEST_F(RoundMachineTest, EvidenceThatThisMachineCannotWriteIsNotTheNodesFault) {
+  (void)end(1, 0);
+  (void)end(1, 1);
+  machine_.not_written("the logs of beta could not be fetched: no space left on device");
+  EXPECT_EQ(outcome().status, RoundStatus::unrecorded);
+  EXPECT_THAT(outcome().advice, HasSubstr("free some space"));
 }
 
 TEST(RoundMachineBefore, AnInterruptBeforeTheWorkWasSentEndsTheRoundWithoutActions) {

@@ -47,6 +47,7 @@ struct Script {
   std::function<void(const RoundTask&)> during_round;
   Json device_states = Json::array();
   std::set<std::pair<std::string, int>> without_nodes{};  // rounds that cannot have their nodes
+  std::pair<std::string, int> ends_when_interrupted{};    // the round, well
 };
 
 class ScriptedBackend : public Backend {
@@ -75,10 +76,12 @@ class ScriptedBackend : public Backend {
     journal_.append(store::JournalEvent::round_start,
                     {{"case", task.plan_case.name}, {"round", task.number}});
     if (script_.during_round) script_.during_round(task);
+    asio::error_code ec;
+    if (script_.ends_when_interrupted == std::pair(task.plan_case.name, task.number))
+      co_await interrupted_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
     if (script_.outcomes.empty()) co_return RoundOutcome{};
     const RoundOutcome outcome = script_.outcomes.front();
     script_.outcomes.pop_front();
-    asio::error_code ec;
     if (outcome.status == RoundStatus::interrupted)
       co_await interrupted_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
     co_return outcome;
@@ -521,6 +524,24 @@ TEST_F(RunLoopTest, AnInterruptEndsTheRunAfterTheRoundThatItReaches) {
   EXPECT_THAT(script_.calls, ElementsAre("prepare", "describe", "a 1", "interrupt 1", "close"));
   EXPECT_THAT(journal("round_end"), ElementsAre("a1 interrupted"));
   EXPECT_THAT(journal("run_end"), ElementsAre("0 interrupted"));
+}
+
+// Its ranks had come to their end and only slept: what was asked for ends nothing but that.
+TEST_F(RunLoopTest, AnInterruptThatFindsNothingLeftToRunLeavesACompletedRun) {
+  script_.during_round = [](const RoundTask& task) {
+    if (task.plan_case.name == "b" && task.number == 2) ::raise(SIGTERM);
+  };
+  script_.ends_when_interrupted = {"b", 2};
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_EQ(script_.calls.at(script_.calls.size() - 2), "interrupt 1");
+  EXPECT_THAT(journal("run_end"), ElementsAre("0 completed"));
+}
+
+TEST_F(RunLoopTest, AnInterruptAfterARoundThatIsNotTheLastCutsTheRunOff) {
+  script_.during_round = [](const RoundTask&) { ::raise(SIGTERM); };
+  script_.ends_when_interrupted = {"a", 1};
+  EXPECT_EQ(execute(), RunStatus::interrupted);
+  EXPECT_THAT(journal("round_end"), ElementsAre("a1 completed"));
 }
 
 TEST_F(RunLoopTest, AnErrorOfTheBackendLeavesARunThatCanBeResumed) {

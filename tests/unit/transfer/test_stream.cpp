@@ -160,8 +160,9 @@ TEST_F(Stream, AConnectionThatTakesNothingIsGivenUp) {
   for (char& c : noise) c = static_cast<char>(random());
   put("noise", noise);
   const Pipe pipe = make_pipe();
-  const std::string error =
-      error_of([&] { send_folder(from_, {}, pipe.write.get(), std::chrono::milliseconds(200)); });
+  const std::string error = error_of([&] {
+    send_folder(from_, {}, pipe.write.get(), UINT64_MAX, std::chrono::milliseconds(200));
+  });
   EXPECT_THAT(error, HasSubstr("the reader took no bytes for 200 ms"));
 }
 
@@ -169,6 +170,58 @@ TEST_F(Stream, LinksAreNotFollowed) {
   put("a.log", "mine");
   fs::create_symlink("/etc/passwd", from_ / "link");
   EXPECT_EQ(list_files(from_), (Have{{"a.log", 4}}));
+}
+
+TEST(Sending, EvidenceGoesFirstAndTheRestAsFarAsItFits) {
+  const Have files{{"a.bin", 600},
+                   {"evidence.jsonl", 5},
+                   {"junk.bin", 1'000'000'000'000},
+                   {"rank0.out.log", 5'000},
+                   {"sub/b.bin", 300},
+                   {"telemetry.csv", 9'000},
+                   {"z.bin", 200}};
+  const Sending sending = plan_sending(files, 1'000);
+  EXPECT_THAT(sending.names, ::testing::ElementsAre("evidence.jsonl", "rank0.out.log",
+                                                    "telemetry.csv", "a.bin", "sub/b.bin"));
+  EXPECT_EQ(sending.left_out.files, 2U);
+  EXPECT_EQ(sending.left_out.bytes, 1'000'000'000'200U);
+  EXPECT_THAT(sending.left_out.names, ::testing::ElementsAre("junk.bin", "z.bin"));
+}
+
+TEST(Sending, AFileThatOnlyHasTheNameOfEvidenceIsBoundedToo) {
+  const Sending sending =
+      plan_sending({{"rank0.out.log", 1 << 30}, {"rank9.out.log", 3ULL << 40}}, 1 << 30);
+  EXPECT_THAT(sending.names, ::testing::ElementsAre("rank0.out.log"));
+  EXPECT_THAT(sending.left_out.names, ::testing::ElementsAre("rank9.out.log"));
+}
+
+TEST(Sending, WhatTheAgentWritesComesWhateverItsSize) {
+  const Sending sending = plan_sending({{"telemetry.csv", 3ULL << 30}}, 1 << 20);
+  EXPECT_THAT(sending.names, ::testing::ElementsAre("telemetry.csv"));
+}
+
+TEST(Sending, AllIsSentWithoutABound) {
+  EXPECT_EQ(plan_sending({{"a", 1ULL << 50}, {"b", 1}}, UINT64_MAX).left_out.files, 0U);
+}
+
+TEST_F(Stream, SaysWhatWasLeftOut) {
+  put("rank0.out.log", "log");
+  put("junk.bin", std::string(5'000, 'x'));
+  const fs::path file = temporary_.path() / "stream";
+  const UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  send_folder(from_, {}, fd.get(), 1'000);
+  Receiver receiver(to_);
+  receiver.feed(read_file(file));
+  ASSERT_TRUE(receiver.complete());
+  EXPECT_EQ(list_files(to_), (Have{{"rank0.out.log", 3}}));
+  EXPECT_EQ(receiver.left_out().bytes, 5'000U);
+  EXPECT_THAT(receiver.left_out().names, ::testing::ElementsAre("junk.bin"));
+}
+
+TEST_F(Stream, WhatThisMachineCannotWriteIsItsOwnFault) {
+  put("rank0.out.log", "log");
+  fs::create_directories(to_ / "rank0.out.log");  // in the way
+  EXPECT_THROW(receive(sent()), NotWritten);
 }
 
 }  // namespace

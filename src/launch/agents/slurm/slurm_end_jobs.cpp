@@ -1,4 +1,5 @@
-// The allocations of a run whose controller was killed.
+// The allocations of a run that nobody gave back: their controller was killed, or salloc saw one
+// component end.
 
 #include <set>
 #include <string>
@@ -26,6 +27,12 @@ void SlurmLauncher::do_end_jobs(const std::set<std::string>& jobs) const {
       break;
     }
   }
+}
+
+// salloc gives an allocation back as a whole. When a component of a heterogeneous one is cancelled,
+// it ends, and leaves the others.
+void SlurmLauncher::do_give_back(const std::set<std::string>& jobs) const {
+  if (!job_.components.empty()) do_end_jobs(jobs);
 }
 
 }  // namespace assay::launch
