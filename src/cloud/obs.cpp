@@ -6,6 +6,7 @@
 #include <pugixml.hpp>
 
 #include "cloud/etag.h"
+#include "cloud/folder_listing.h"
 #include "cloud/obs_authorizer.h"
 #include "cloud/service_error.h"
 #include "cloud/signature.h"
@@ -158,12 +159,18 @@ Listing ObsBucket::list_folder(const std::string& prefix, const std::string& del
       const std::string text = node.child_value(name);
       return encoded ? decoded_key(text) : text;
     };
-    for (const pugi::xml_node item : root.children("Contents"))
-      out.objects.push_back({key_at(item, "Key"), to_number(item.child_value("Size")),
-                             unquoted(item.child_value("ETag")), item.child_value("LastModified")});
+    for (const pugi::xml_node item : root.children("Contents")) {
+      const auto size = parse_number<std::uint64_t>(item.child_value("Size"));
+      if (!size) throw unexpected_answer(client_, response, describe("GET", ""), ask.host());
+      out.objects.push_back({key_at(item, "Key"), *size, unquoted(item.child_value("ETag")),
+                             item.child_value("LastModified")});
+    }
     for (const pugi::xml_node item : root.children("CommonPrefixes"))
       out.folders.push_back(key_at(item, "Prefix"));
-    if (std::string_view(root.child_value("IsTruncated")) != "true") return out;
+    if (std::string_view(root.child_value("IsTruncated")) != "true") {
+      check_listing(out, prefix, ask.host());
+      return out;
+    }
     std::string next = key_at(root, "NextMarker");
     // S3-compatible stores give it only with a delimiter; the last key serves as well.
     if (next.empty() && !out.objects.empty()) next = out.objects.back().key;

@@ -75,8 +75,12 @@ class ObsBucket {
   /// appears only when it is whole and its MD5 is right. Returns the bytes that were fetched now.
   std::uint64_t get_file(const std::string& key, const std::filesystem::path& path,
                          const std::stop_token& stop = {});
+  /// The same with an object of list(): it is an error when it has another size now.
+  std::uint64_t get_listed(const ObjectInfo& listed, const std::filesystem::path& path,
+                           const std::stop_token& stop = {});
 
-  /// Every object whose key starts with `prefix`, in order, `page` (1 … 1000) per request.
+  /// Every object whose key starts with `prefix`, in order, `page` (1 … 1000) per request. A store
+  /// that lists anything else, or something twice, is an error (listing.h).
   [[nodiscard]] std::vector<ObjectInfo> list(const std::string& prefix,
                                              const std::stop_token& stop = {}, int page = 1000);
   /// The same up to the next `delimiter`: what is deeper counts as a folder. An empty one: all.
@@ -111,6 +115,10 @@ class ObsBucket {
   std::string finish_upload(const std::string& key, const std::string& upload,
                             const std::vector<std::string>& etags, const std::string& expected,
                             const std::stop_token& stop);
+  /// What the object is now; it is an error when there is none.
+  [[nodiscard]] ObjectInfo head_or_throw(const std::string& key, const std::stop_token& stop);
+  std::uint64_t fetch_object(const ObjectInfo& object, const std::filesystem::path& path,
+                             const std::stop_token& stop);
   /// Calls `written` for every piece once it is in the file.
   void fetch_slice(const ObjectInfo& object, std::uint64_t offset, std::uint64_t size, int file,
                    const std::filesystem::path& path,

@@ -22,6 +22,7 @@
 #include "core/json.h"
 #include "core/json_access.h"
 #include "core/parallel.h"
+#include "core/text.h"
 #include "core/timed_stop.h"
 
 namespace assay::cloud {
@@ -238,9 +239,16 @@ void ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offset, std:
     attempt.set_header("Range", fmt::format("bytes={}-{}", offset + done, offset + size - 1));
   };
   exchange.receive = [&](const http::Response& reply, std::string_view piece) {
-    if (reply.status != 206 || done + piece.size() > size)
-      throw http::ExchangeError(describe("GET a range of", object.key) + " got something else",
-                                ask.host());
+    if (reply.status != 206)
+      throw http::ExchangeError(
+          fmt::format("{} was answered with {}, not with 206 and these bytes",
+                      describe("GET a range of", object.key), reply.status),
+          ask.host(), "the store or a proxy ignores Range, which Assay needs: use another one");
+    if (done + piece.size() > size)
+      throw http::ExchangeError(fmt::format("{} gave more than the {} bytes that were asked for",
+                                            describe("GET a range of", object.key), size),
+                                ask.host(),
+                                "the store or a proxy does not keep to Range, which Assay needs");
     std::string_view left = piece;
     while (!left.empty()) {
       const ssize_t n = ::pwrite(file, left.data(), left.size(), static_cast<off_t>(offset + done));
@@ -258,25 +266,44 @@ void ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offset, std:
         fmt::format("{} gave {} of {} bytes", describe("GET", object.key), done, size), ask.host());
 }
 
+ObjectInfo ObsBucket::head_or_throw(const std::string& key, const std::stop_token& stop) {
+  const auto object = head(key, stop);
+  if (object) return *object;
+  http::Response missing;  // HEAD has no body; the text is the service's
+  missing.status = 404;
+  missing.body =
+      "<Error><Code>NoSuchKey</Code><Message>The specified key does not exist."
+      "</Message></Error>";
+  throw service_error(client_, missing, describe("GET", key), request("GET", key).host());
+}
+
 std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem::path& path,
                                   const std::stop_token& stop) {
-  const auto object = head(key, stop);
-  if (!object) {
-    http::Response missing;  // HEAD has no body; the text is the service's
-    missing.status = 404;
-    missing.body =
-        "<Error><Code>NoSuchKey</Code><Message>The specified key does not exist."
-        "</Message></Error>";
-    throw service_error(client_, missing, describe("GET", key), request("GET", key).host());
-  }
+  return fetch_object(head_or_throw(key, stop), path, stop);
+}
+
+std::uint64_t ObsBucket::get_listed(const ObjectInfo& listed, const std::filesystem::path& path,
+                                    const std::stop_token& stop) {
+  const ObjectInfo object = head_or_throw(listed.key, stop);
+  if (object.size != listed.size)
+    throw Error(ErrorKind::environment,
+                fmt::format("{}/{} has {} bytes, and the store listed it with {}", bucket_,
+                            printable(listed.key), object.size, listed.size),
+                request("GET", listed.key).host(),
+                "it was changed meanwhile, or the store's list is wrong: try again");
+  return fetch_object(object, path, stop);
+}
+
+std::uint64_t ObsBucket::fetch_object(const ObjectInfo& object, const std::filesystem::path& path,
+                                      const std::stop_token& stop) {
   const std::filesystem::path partial = path.string() + ".partial";
   const std::filesystem::path notes = path.string() + ".partial.json";
-  const std::uint64_t part = object->size < options_.multipart_from
-                                 ? std::max<std::uint64_t>(object->size, 1)
-                                 : part_size(object->size);
-  const auto count = static_cast<std::size_t>((object->size + part - 1) / part);
+  const std::uint64_t part = object.size < options_.multipart_from
+                                 ? std::max<std::uint64_t>(object.size, 1)
+                                 : part_size(object.size);
+  const auto count = static_cast<std::size_t>((object.size + part - 1) / part);
   const Json before = parse_json_or_null(read_file_or_empty(notes));
-  const bool same = text_at(before, "etag") == object->etag &&
+  const bool same = text_at(before, "etag") == object.etag &&
                     integer_at(before, "part_size", 0) == static_cast<std::int64_t>(part) &&
                     std::filesystem::exists(partial);
   std::vector<char> complete(count, 0);
@@ -286,16 +313,16 @@ std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem:
         complete[index.get<std::size_t>()] = 1;
   const UniqueFd file(
       ::open(partial.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | (same ? 0 : O_TRUNC), 0644));
-  if (!file || ::ftruncate(file.get(), static_cast<off_t>(object->size)) != 0)
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(object.size)) != 0)
     throw system_error(ErrorKind::environment, "cannot write the file", partial.string(), errno);
   Arrivals arrivals(count);
   // Hashing runs beside the transfer, as in put_parts. Parts of a size that is not known, as other
   // programs send them, cannot be checked.
   std::stop_source hashing;
   std::future<std::vector<std::string>> hashes;
-  if (!object->encrypted && !is_md5(object->etag) && object->sent_part_size == part && count > 0)
+  if (!object.encrypted && !is_md5(object.etag) && object.sent_part_size == part && count > 0)
     hashes = std::async(std::launch::async, [&, token = hashing.get_token()] {
-      return md5_of_parts(partial, object->size, part, token,
+      return md5_of_parts(partial, object.size, part, token,
                           [&](std::size_t i, std::uint64_t bytes, const std::stop_token& given_up) {
                             arrivals.wait(i, bytes, given_up);
                           });
@@ -305,14 +332,14 @@ std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem:
   std::uint64_t fetched = 0;
   run_parallel(count, options_.parallel, stop, [&](std::size_t i, const std::stop_token& inner) {
     const std::uint64_t at = i * part;
-    const std::uint64_t size = std::min(part, object->size - at);
+    const std::uint64_t size = std::min(part, object.size - at);
     if (complete[i] != 0) {
       arrivals.add(i, size);
       return;
     }
     fetch_slice(
-        *object, at, size, file.get(), partial,
-        [&](std::uint64_t bytes) { arrivals.add(i, bytes); }, inner);
+        object, at, size, file.get(), partial, [&](std::uint64_t bytes) { arrivals.add(i, bytes); },
+        inner);
     const std::lock_guard lock(mutex);
     fetched += size;
     complete[i] = 1;
@@ -321,20 +348,20 @@ std::uint64_t ObsBucket::get_file(const std::string& key, const std::filesystem:
     for (std::size_t k = 0; k < count; ++k)
       if (complete[k] != 0) done.push_back(k);
     write_file_atomic(
-        notes, dump_line({{"etag", object->etag}, {"part_size", part}, {"complete", done}}), false);
+        notes, dump_line({{"etag", object.etag}, {"part_size", part}, {"complete", done}}), false);
   });
   std::string actual;
   if (hashes.valid())
     actual = etag_of_parts(hashes.get());
-  else if (!object->encrypted && is_md5(object->etag))
-    actual = to_hex(md5_of_file(partial, object->size));
+  else if (!object.encrypted && is_md5(object.etag))
+    actual = to_hex(md5_of_file(partial, object.size));
   std::error_code error;
   std::filesystem::remove(notes, error);
-  if (!actual.empty() && actual != object->etag) {
+  if (!actual.empty() && actual != object.etag) {
     std::filesystem::remove(partial, error);
     throw http::ExchangeError(fmt::format("{} arrived changed: its hash is {}, the service has {}",
-                                          describe("GET", key), actual, object->etag),
-                              request("GET", key).host(),
+                                          describe("GET", object.key), actual, object.etag),
+                              request("GET", object.key).host(),
                               "try again; check the network and the disk");
   }
   std::filesystem::rename(partial, path, error);

@@ -1,7 +1,9 @@
 #include "importer/aah_trial.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -25,6 +27,7 @@ class CommandReader {
   AahTrial read() {
     std::vector<std::string> words;
     const std::string text = entry_.value.text();
+    check_quotes(text);
     for (std::string_view part : split(text, ' '))
       if (part = trim(part); !part.empty() && part != "\\") words.emplace_back(part);
     bool in_srun = false;
@@ -56,12 +59,46 @@ class CommandReader {
     if (!in_script)
       entry_.value.fail("the command runs no Python script of AAH",
                         "it is 'srun … python3 imagenet_train.py --slave 1 …'");
+    check_epochs();
     return std::move(out_);
   }
 
  private:
   void warn(std::string message) { tell_(Severity::warning, std::move(message)); }
   void note(std::string message) { tell_(Severity::note, std::move(message)); }
+
+  void check_quotes(std::string_view text) const {
+    char open = 0;
+    for (const char c : text)
+      if (c == '\'' || c == '"') open = open == 0 ? c : open == c ? '\0' : open;
+    if (open != 0)
+      entry_.value.fail(fmt::format("the command has a {} that is not closed", open),
+                        "a shell would not run it");
+  }
+
+  // A warm-up that was given trains for no more epochs than the trials after it.
+  void check_epochs() const {
+    static constexpr std::array<std::string_view, 4> kOptions{"--warmup_1", "--warmup_2",
+                                                              "--warmup_3", "--epoch"};
+    for (std::size_t i = 0; i + 1 < kOptions.size(); ++i)
+      for (std::size_t later = i + 1; later < kOptions.size() && warmup_given_[i]; ++later)
+        if (out_.epochs[i] > out_.epochs[later])
+          entry_.value.fail(fmt::format("the command's {} {} is more than its {} {}", kOptions[i],
+                                        out_.epochs[i], kOptions[later], out_.epochs[later]),
+                            "trials are trained for longer and longer: 15, 30, 45 and 60 epochs");
+  }
+
+  // How many devices a list of them names.
+  int listed_devices(const std::string& name, const std::string& value) const {
+    if (value.empty()) return 0;
+    std::set<std::string_view> seen;
+    for (const std::string_view part : split(value, ','))
+      if (trim(part).empty() || !seen.insert(trim(part)).second)
+        entry_.value.fail(
+            fmt::format("{}={} does not name every device once", name, printable(value)),
+            "write it as 0,1,2,3");
+    return static_cast<int>(seen.size());
+  }
 
   // CIFAR-10's scripts read 32×32 images of 10 classes, whatever classArgs say (AIPerf's own file
   // says 224 and 1000), and have defaults of their own.
@@ -98,7 +135,7 @@ class CommandReader {
     if (known->is_count)
       out_.devices = static_cast<int>(number(name, value, 0));
     else
-      out_.devices = value.empty() ? 0 : static_cast<int>(split(value, ',').size());
+      out_.devices = listed_devices(name, value);
     if (out_.devices > kMaxDevices)
       entry_.value.fail(fmt::format("{} names {} devices of a node", name, out_.devices));
     out_.vendor = known->vendor;
@@ -152,7 +189,9 @@ class CommandReader {
       out_.epochs[3] = whole();
       if (out_.cifar) std::ranges::fill(out_.epochs, out_.epochs[3]);
     } else if (word.starts_with("--warmup_") && std::ranges::find(kKnown, word) != kKnown.end()) {
-      out_.epochs[static_cast<std::size_t>(word.back() - '1')] = whole();
+      const auto which = static_cast<std::size_t>(word.back() - '1');
+      out_.epochs[which] = whole();
+      warmup_given_[which] = true;
     } else if (word == "--optimizer" && out_.cifar) {
       if (argument != "SGD") warn("trials are trained with SGD, not with " + printable(argument));
     } else if (word == "--weight_decay" && out_.cifar) {
@@ -180,6 +219,7 @@ class CommandReader {
   const config::Entry& entry_;
   const std::function<void(Severity, std::string)>& tell_;
   AahTrial out_;
+  std::array<bool, 3> warmup_given_{};
 };
 
 }  // namespace

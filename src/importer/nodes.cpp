@@ -198,8 +198,8 @@ bool all_same(const std::vector<ImportedNode>& nodes, F&& field) {
                              [&](const auto& node) { return field(node) == field(nodes[0]); });
 }
 
-std::string render(const NodesImport& import, const fs::path& file,
-                   const std::vector<std::string>& local_names) {
+std::string render_cluster(const NodesImport& import, const fs::path& file,
+                           const std::vector<std::string>& local_names) {
   const std::vector<ImportedNode>& nodes = import.nodes;
   const bool local = nodes.size() == 1 && is_this_machine(nodes[0].host, local_names);
   std::string out = fmt::format("# Written by assay {} import nodes, from {} ({}).\n",
@@ -232,7 +232,7 @@ NodesImport import_nodes(const fs::path& file, const std::vector<std::string>& l
                 fs::exists(file, ec) ? "not a regular file" : "there is no such file",
                 file.string(), "give an ais-bench node file (JSON) or FlagPerf's cluster_conf.py");
   NodesImport out = file.extension() == ".py" ? read_cluster_conf(file) : Reader().read(file);
-  out.cluster_yaml = render(out, file, local_names);
+  out.cluster_yaml = render_cluster(out, file, local_names);
   return out;
 }
 

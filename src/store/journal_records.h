@@ -170,6 +170,8 @@ struct RankExit {
   // As in RankStart:
   std::optional<double> late_s{};
   std::optional<std::int64_t> service_ms{};
+  /// Since this machine asked for the job, by its own clock: nothing of it took longer.
+  std::optional<double> within_s{};
 
   static void fields(auto& self, auto&& field) {
     field("rank", self.rank);
@@ -184,6 +186,7 @@ struct RankExit {
     field.optional("steps", self.steps);
     field.optional("late_s", self.late_s);
     field.optional("service_ms", self.service_ms);
+    field.optional("within_s", self.within_s);
   }
 };
 

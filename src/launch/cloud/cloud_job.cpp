@@ -31,6 +31,9 @@ constexpr Nanoseconds kLookLimit = std::chrono::seconds(30);
 constexpr Nanoseconds kSilenceLimit = std::chrono::seconds(10);  // after limits.time
 constexpr Nanoseconds kFetchLimit = std::chrono::minutes(30);
 constexpr int kLastLooks = 20;
+// What the clocks of the machine that asked for a job and of the one that goes on with it may
+// differ by.
+constexpr Nanoseconds kOtherClock = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -145,11 +148,12 @@ void CloudJob::create() {
   }
   state_.code = upload_code(clock);
   save();
+  asked_for_ns_ = boot_now_ns();
   const ServiceJob made =
-      ask_before("creating " + named(), clock, [&](const std::stop_token& stop) {
+      own(ask_before("creating " + named(), clock, [&](const std::stop_token& stop) {
         if (const auto found = context_.cloud.jobs->find(job(), stop)) return *found;
         return context_.cloud.jobs->create(job(), stop);
-      });
+      }));
   state_.id = made.id;
   state_.created_ns = wall_now_ns();
   save();
@@ -204,6 +208,15 @@ void CloudJob::journal_executed() {
   journal(store::JournalEvent::executed, what);
 }
 
+double CloudJob::within_s() const {
+  const Nanoseconds since =
+      asked_for_ns_ != 0
+          ? Nanoseconds(boot_now_ns() - asked_for_ns_)
+          : std::max(Nanoseconds(wall_now_ns() - state_.sync_start_ns), Nanoseconds{}) +
+                kOtherClock;
+  return seconds(since);
+}
+
 double CloudJob::late_s() const {
   const std::int64_t since = looked_ns_ != 0          ? mono_now_ns() - looked_ns_
                              : state_.created_ns != 0 ? wall_now_ns() - state_.created_ns
@@ -220,8 +233,8 @@ void CloudJob::bound(Nanoseconds limit, const std::string& name) {
 
 std::optional<ServiceJob> CloudJob::ask() {
   try {
-    return retry_("asking about " + named(),
-                  [&] { return context_.cloud.jobs->get(state_.id, working()); });
+    return own(retry_("asking about " + named(),
+                      [&] { return context_.cloud.jobs->get(state_.id, working()); }));
   } catch (const cloud::ServiceError& e) {
     // Services say in many ways that there is no such job: only the list of jobs is clear.
     if (e.status() != 400 && e.status() != 404) throw;
@@ -230,6 +243,17 @@ std::optional<ServiceJob> CloudJob::ask() {
     if (listed) throw;
     return std::nullopt;
   }
+}
+
+ServiceJob CloudJob::own(ServiceJob told) const {
+  if (!told.key.empty() && told.key != state_.name)
+    throw Error(ErrorKind::environment,
+                fmt::format("the service was asked about {}, and answers with a job of the key "
+                            "'{}'",
+                            named(), printable(told.key)),
+                context_.options.endpoint,
+                "the service is wrong: a job keeps the key that it was asked for with");
+  return told;
 }
 
 RoundOutcome CloudJob::follow() {
@@ -258,7 +282,10 @@ RoundOutcome CloudJob::follow() {
     return given_up(silence);
   }
   // Fetching has its own time: the job used its.
-  bound(std::max(kFetchLimit, case_.limits.time), "limits.time");
+  if (case_.limits.time > kFetchLimit)
+    bound(case_.limits.time, "limits.time");
+  else
+    bound(kFetchLimit, "the time to fetch results");
   return *look(seen_);
 }
 
@@ -351,7 +378,8 @@ std::optional<RoundOutcome> CloudJob::check_limits(const ServiceJob& job) {
 
 RoundOutcome CloudJob::conclude(const ServiceJob& job) {
   // What came between the last look and its end, and what the service still uploads.
-  for (int look = 0; look < kLastLooks && mirror(job); ++look) retry_.pause(context_.options.poll);
+  for (int look = 0; look < kLastLooks && (mirror(job) || !has_all_logs()); ++look)
+    retry_.pause(context_.options.poll);
   const std::string what = fmt::format("{} ({}) {}{}{}", named(), job.id, job.phase_text,
                                        job.message.empty() ? "" : ": ", printable(job.message));
   // Jobs that were taken away or stopped from outside do not count as results: they can be run
@@ -368,9 +396,12 @@ RoundOutcome CloudJob::conclude(const ServiceJob& job) {
   if (job.phase == cloud::JobPhase::failed)
     return {RoundStatus::failed, what,
             "the last lines of that instance's log usually name the cause"};
-  fetch_results();
+  const auto wrong = fetch_results();
   journal_job(job);
-  return {};
+  if (!wrong) return {};
+  state_.over = true;  // its results stay as they are
+  save();
+  return *wrong;
 }
 
 void CloudJob::journal_ends(const ServiceJob& job, EndedBy how) {
@@ -379,6 +410,11 @@ void CloudJob::journal_ends(const ServiceJob& job, EndedBy how) {
     const auto told = job.exit_codes.find(node);
     const std::int64_t code = told == job.exit_codes.end() ? 0 : told->second;
     store::RankExit end{.rank = node * case_.procs, .ended_by = how, .late_s = late_s()};
+    end.within_s = within_s();
+    // Logs are final when the job is: what the service has not handed out is missing.
+    if (const auto size = log_sizes_.find(node);
+        size != log_sizes_.end() && cloud::has_ended(job.phase))
+      end.log_bytes = size->second;
     if (cloud::has_ended(job.phase) && job.started_ms > 0 && job.duration_ms > 0)
       end.service_ms = job.started_ms + job.duration_ms;
     if (how == EndedBy::itself && (code != 0 || job.phase == cloud::JobPhase::completed))
@@ -392,6 +428,11 @@ void CloudJob::journal_ends(const ServiceJob& job, EndedBy how) {
 RoundOutcome CloudJob::interrupted() {
   if (state_.id.empty() && !find_unseen())
     return {RoundStatus::interrupted, "before " + named() + " was created", "go on with --resume"};
+  if (cloud::has_ended(seen_.phase))
+    return {RoundStatus::interrupted,
+            fmt::format("{} ({}) {}; its results were not fetched", named(), state_.id,
+                        seen_.phase_text),
+            "--resume fetches them"};
   if (!context_.options.stop_on_interrupt) {
     const std::string text = named() + " (" + state_.id + ") goes on in the cloud";
     context_.warning(text + "; follow it again with --resume");

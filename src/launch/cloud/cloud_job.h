@@ -61,6 +61,8 @@ class CloudJob {
   RoundOutcome follow();
   /// Nothing when it does not exist any more.
   std::optional<ServiceJob> ask();
+  /// The service's answer about this round's job; throws Error for one about another job.
+  ServiceJob own(ServiceJob told) const;
   RoundOutcome deleted();
   /// The time is over and the service does not answer: `silence` says so.
   RoundOutcome given_up(const OutOfTime& silence);
@@ -105,8 +107,11 @@ class CloudJob {
   bool find_unseen();
   /// Fetches what the logs have grown by; gives whether they have.
   bool mirror(const ServiceJob& job);
+  /// Whether the logs that are here are as long as the service says.
+  [[nodiscard]] bool has_all_logs() const;
   void append_log(const ServiceJob& job, int node, std::uint64_t size);
-  void fetch_results();
+  /// Gives what is wrong with them, or nothing.
+  std::optional<RoundOutcome> fetch_results();
   void journal_job(const ServiceJob& job);
   /// As CloudService::device_utilization; what goes wrong is a warning.
   std::optional<double> device_utilization();
@@ -116,6 +121,8 @@ class CloudJob {
   void journal_of_node(store::JournalEvent event, int node, const Json& fields);
   /// Seconds since the job was last asked about: what is seen now may be so old.
   [[nodiscard]] double late_s() const;
+  /// No job that is over now ran longer: seconds since it was asked for.
+  [[nodiscard]] double within_s() const;
   void journal_ends(const ServiceJob& job, EndedBy how);
   [[nodiscard]] std::filesystem::path log_file(int node) const;
   /// The key in the suite: "cluster.modelarts.wait".
@@ -130,12 +137,14 @@ class CloudJob {
   JobState state_;
   RetryWhileUnreachable retry_;
   std::optional<TimedStop> bound_;
-  std::string bounded_by_;       // the setting, for people
-  ServiceJob seen_;              // as the service last told of it
-  std::int64_t looked_ns_ = 0;   // monotonic, when it was asked about before the last answer
-  std::int64_t grown_ns_ = 0;    // monotonic, when a log last grew
-  std::int64_t waiting_ns_ = 0;  // monotonic, since when it has been pending
-  std::int64_t running_ns_ = 0;  // monotonic, since when it has been running
+  std::string bounded_by_;                    // the setting, for people
+  ServiceJob seen_;                           // as the service last told of it
+  std::map<int, std::uint64_t> log_sizes_{};  // by instance, as it last told
+  std::int64_t asked_for_ns_ = 0;  // of boot_now_ns(), when this process asked for the job
+  std::int64_t looked_ns_ = 0;     // monotonic, when it was asked about before the last answer
+  std::int64_t grown_ns_ = 0;      // monotonic, when a log last grew
+  std::int64_t waiting_ns_ = 0;    // monotonic, since when it has been pending
+  std::int64_t running_ns_ = 0;    // monotonic, since when it has been running
 };
 
 }  // namespace assay::launch

@@ -6,7 +6,9 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/run_layout.h"
+#include "core/text.h"
 #include "launch/cloud/cloud_job.h"
+#include "launch/cloud/result_files.h"
 #include "store/journal_event.h"
 
 namespace assay::launch {
@@ -15,8 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kPiece = 8 << 20;       // of a log, at once
-constexpr std::uint64_t kMaxResult = 16 << 20;  // larger files are checkpoints, not results
+constexpr std::uint64_t kPiece = 8 << 20;  // of a log, at once
 
 }  // namespace
 
@@ -28,12 +29,12 @@ bool CloudJob::mirror(const ServiceJob& job) {
     save();
   }
   const RoundJob round = this->job();
-  const auto sizes = retry_("reading the logs of " + named(),
-                            [&] { return context_.cloud.jobs->log_sizes(round, seen, working()); });
+  log_sizes_ = retry_("reading the logs of " + named(),
+                      [&] { return context_.cloud.jobs->log_sizes(round, seen, working()); });
   bool grown = false;
   for (auto& [node, have] : state_.mirrored) {
-    const auto size = sizes.find(node);
-    if (size == sizes.end() || size->second == have) continue;
+    const auto size = log_sizes_.find(node);
+    if (size == log_sizes_.end() || size->second == have) continue;
     if (size->second < have) {  // an instance that was started again has a new log
       journal(store::JournalEvent::gap,
               {{"node", node},
@@ -42,14 +43,22 @@ bool CloudJob::mirror(const ServiceJob& job) {
                {"reason", "the log of " + worker_name(node) + " began again"}});
       have = 0;
     }
+    const std::uint64_t before = have;
     append_log(seen, node, size->second);
-    grown = true;
+    grown = grown || have > before;
   }
   if (grown) {
     grown_ns_ = mono_now_ns();
     save();
   }
   return grown;
+}
+
+bool CloudJob::has_all_logs() const {
+  return std::ranges::all_of(state_.mirrored, [&](const auto& entry) {
+    const auto size = log_sizes_.find(entry.first);
+    return size == log_sizes_.end() || entry.second >= size->second;
+  });
 }
 
 void CloudJob::append_log(const ServiceJob& job, int node, std::uint64_t size) {
@@ -70,27 +79,27 @@ void CloudJob::append_log(const ServiceJob& job, int node, std::uint64_t size) {
   }
 }
 
-void CloudJob::fetch_results() {
+std::optional<RoundOutcome> CloudJob::fetch_results() {
   const std::string prefix =
       context_.options.round_prefix(context_.run.plan().run_id, state_.name) + "out/";
   const auto stop = working();
   const auto objects = retry_("listing the results of " + named(),
                               [&] { return context_.cloud.bucket.list(prefix, stop); });
-  std::uint64_t fetched = 0;
-  for (const auto& object : objects) {
-    const fs::path below = fs::path(object.key.substr(prefix.size())).lexically_normal();
-    const bool wanted = below.extension() == ".json" && object.size <= kMaxResult &&
-                        below.is_relative() && !below.string().starts_with("..");
-    if (!wanted) continue;
+  const ResultFiles results = result_files(objects, prefix);
+  for (const auto& [object, below] : results.files) {
     const std::string content = object.size == 0 ? "" : retry_("fetching " + object.key, [&] {
       return context_.cloud.bucket.get(object.key, 0, 0, stop);
     });
     const fs::path file = folder_ / layout::kJobResults / below;
     make_directories(file.parent_path());
     write_file_atomic(file, content, /*sync=*/false);
-    ++fetched;
   }
-  journal(store::JournalEvent::fetched, {{"files", fetched}, {"of", objects.size()}});
+  journal(store::JournalEvent::fetched, {{"files", results.files.size()}, {"of", objects.size()}});
+  if (results.impossible.empty()) return std::nullopt;
+  return RoundOutcome{
+      RoundStatus::unrecorded,
+      fmt::format("not all results of {} can be kept: {}", named(), join(results.impossible, "; ")),
+      "let the job give its results names that files of one folder can have"};
 }
 
 // What the judge cannot ask the service for any more.

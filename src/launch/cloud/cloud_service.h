@@ -25,6 +25,7 @@ struct ServiceJob {
   std::int64_t duration_ms = 0;
   std::map<int, std::int64_t> exit_codes{};  ///< by instance
   std::map<int, std::uint64_t> log_bytes{};  ///< by instance, where the job tells
+  std::string key{};  ///< RoundJob::name that it was asked for with, where the service tells it
   std::string log_name{};  ///< how the service's names of its logs begin; "0.log" goes after it
 };
 

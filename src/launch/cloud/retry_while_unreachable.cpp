@@ -14,7 +14,7 @@ namespace assay::launch {
 
 namespace {
 
-bool is_transient(const Error& error, Patience patience) {
+bool may_pass(const Error& error, Patience patience) {
   if (const auto* refusal = dynamic_cast<const cloud::ServiceError*>(&error))
     return refusal->status() >= 500 || refusal->status() == 429;
   // What was cancelled without the user's wish had a limit of its own; end_at() is about the same.
@@ -44,7 +44,7 @@ void RetryWhileUnreachable::pause(Nanoseconds duration) const {
 void RetryWhileUnreachable::wait_or_rethrow(const std::string& what, const Error& error,
                                             std::int64_t& since) {
   if (stop_.stop_requested()) throw Interrupted{};
-  if (!is_transient(error, patience_)) throw;  // the one that is being handled, with its own type
+  if (!may_pass(error, patience_)) throw;  // the one that is being handled, with its own type
   const std::int64_t now = mono_now_ns();
   if (since == 0) {
     since = now;

@@ -71,6 +71,7 @@ std::optional<ServiceJob> http_job_from_json(const Json& json) {
     if (state.name == job.phase_text) job.phase = state.phase;
   job.taken = job.phase_text == "lost";
   job.message = text_at(json, "message");
+  job.key = text_at(json, "key");
   job.created_ms = time_at(json, "created_ms");
   job.started_ms = time_at(json, "started_ms");
   const std::int64_t ended = time_at(json, "ended_ms");

@@ -2,10 +2,12 @@
 """Stands before an HTTP service and does to its answers what networks and proxies do.
 
 Faults are a JSON list in --faults, read again when it changes. A request whose "METHOD path"
-begins with `match` meets one, `count` times (-1: always):
+begins with `match`, and has `has` in it, meets one, `count` times (-1: always):
 
   status   answered with `status`; the service does not hear of it
   garbage  200 with bytes that are no JSON; the service does not hear of it
+  empty    200 with no bytes; the service does not hear of it
+  replace  the service does it, and `from` in its answer is `to`
   huge     200 with a body without end; the service does not hear of it
   swallow  the service does it, and the connection is closed without an answer
   cut      the service does it, and half of its answer arrives
@@ -34,7 +36,8 @@ class Faults:
             if text != self.text:
                 self.text, self.active = text, json.loads(text)
             for fault in self.active:
-                if request.startswith(fault["match"]) and fault.get("count", 1) != 0:
+                meant = request.startswith(fault["match"]) and fault.get("has", "") in request
+                if meant and fault.get("count", 1) != 0:
                     fault["count"] = fault.get("count", 1) - 1
                     return fault
         return {"kind": "none"}
@@ -58,6 +61,8 @@ def handler_of(options, faults):
                 return self.answer(fault["status"], b'{"error": {"code": "busy"}}', fault)
             if kind == "garbage":
                 return self.answer(200, b"\x00\xff<<not json" * 20, fault)
+            if kind == "empty":
+                return self.answer(200, b"", fault)
             if kind == "huge":
                 return self.flood()
             try:
@@ -65,6 +70,8 @@ def handler_of(options, faults):
             except OSError:  # nobody is there: as a connection that breaks
                 self.close_connection = True
                 return None
+            if kind == "replace":
+                content = content.replace(fault["from"].encode(), fault["to"].encode())
             if kind == "swallow":
                 self.close_connection = True
                 return None

@@ -8,6 +8,7 @@
 
 #include "core/files.h"
 #include "core/process.h"
+#include "send_signal.h"
 
 namespace assay::cloud {
 
@@ -34,14 +35,14 @@ int ListeningProcess::port() const {
 }
 
 void ListeningProcess::kill() {
-  ::kill(pid_, SIGKILL);
+  send_signal(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
   pid_ = -1;
 }
 
 int ListeningProcess::end() {
   int status = 0;
-  ::kill(pid_, SIGTERM);
+  send_signal(pid_, SIGTERM);
   ::waitpid(pid_, &status, 0);
   pid_ = -1;
   return status;

@@ -12,6 +12,7 @@
 #include "e2e/cloud/emulator_process.h"
 #include "error_of.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::cloud {
 namespace {
@@ -219,7 +220,7 @@ class Tls : public Client {
   }
   void TearDown() override {
     if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
+    send_signal(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
   http::Request ask(const std::string& name) const {

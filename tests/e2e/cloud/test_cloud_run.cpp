@@ -11,6 +11,7 @@
 #include "core/files.h"
 #include "e2e/cloud/emulator_process.h"
 #include "e2e/harness.h"
+#include "send_signal.h"
 
 namespace assay::cloud {
 namespace {
@@ -312,7 +313,7 @@ TEST_F(CloudRun, SaysWhenAJobWasKilledFromTheConsole) {
 
 TEST_F(CloudRun, StopsItsJobOnCtrlCWhenAsked) {
   const pid_t pid = start_until(suite(waits_, "    stop_on_interrupt: true"), "started");
-  ::kill(pid, SIGINT);
+  send_signal(pid, SIGINT);
   const auto status = wait(pid, 60s);
   ASSERT_TRUE(status) << said();
   EXPECT_EQ(status->code, 5) << said();
@@ -322,12 +323,29 @@ TEST_F(CloudRun, StopsItsJobOnCtrlCWhenAsked) {
   EXPECT_EQ(jobs_->list("").size(), 2U);
 }
 
+// What was trained and paid for is not trained again.
+TEST_F(CloudRun, ResumeFetchesTheResultsOfAJobThatHadEndedWhenItWasInterrupted) {
+  const std::string file = suite(kResults, "    stop_on_interrupt: true");
+  fault({{"kind", "drip"}, {"delay_ms", 1000}, {"path", "throughput"}, {"count", -1}});
+  const pid_t pid = start({"run", file});
+  ASSERT_TRUE(eventually([&] { return said().find("Completed") != std::string::npos; }, 60s))
+      << said();
+  send_signal(pid, SIGTERM);
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status) << said();
+  EXPECT_EQ(status->code, 5) << said();
+  EXPECT_THAT(said(), HasSubstr("its results were not fetched"));
+  clear_faults();
+  EXPECT_EQ(assay({"run", "--resume", "results/latest"}).status.code, 0);
+  EXPECT_EQ(jobs_->list("").size(), 1U);
+}
+
 TEST_F(CloudRun, StopsAlsoAJobWhoseCreationWasNotAnsweredYet) {
   const std::string file = suite(waits_, "    stop_on_interrupt: true");
   fault({{"kind", "delay"}, {"method", "POST"}, {"path", "/training-jobs"}, {"delay_ms", 60000}});
   const pid_t pid = start({"run", file});
   ASSERT_TRUE(eventually([&] { return !jobs_->list("").empty(); }, 30s)) << said();
-  ::kill(pid, SIGINT);
+  send_signal(pid, SIGINT);
   ASSERT_TRUE(wait(pid, 60s)) << said();
   EXPECT_EQ(jobs_->list("").at(0).phase, JobPhase::stopped) << said();
 }
@@ -346,7 +364,7 @@ TEST_F(CloudRun, SaysThatItsJobGoesOnWhenTheServiceRefusesToTellOfIt) {
 
 TEST_F(CloudRun, LeavesItsJobRunningOnCtrlCAndFollowsItWithResume) {
   const pid_t pid = start_until(suite(waits_), "started");
-  ::kill(pid, SIGINT);
+  send_signal(pid, SIGINT);
   ASSERT_TRUE(wait(pid, 60s)) << said();
   EXPECT_THAT(said(), HasSubstr("goes on in the cloud"));
   EXPECT_EQ(jobs_->list("").at(0).phase, JobPhase::running);
@@ -359,7 +377,7 @@ TEST_F(CloudRun, LeavesItsJobRunningOnCtrlCAndFollowsItWithResume) {
 
 TEST_F(CloudRun, IsResumedAfterItWasKilledWhileItsJobRan) {
   const pid_t pid = start_until(suite(waits_), "started");
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 60s));
   go();
   const CommandResult resumed = assay({"run", "--resume", "results/latest"});
@@ -373,7 +391,7 @@ TEST_F(CloudRun, IsResumedAfterItWasKilledDuringTheUpload) {
   fault({{"kind", "delay"}, {"method", "PUT"}, {"delay_ms", 60000}, {"count", 1}});
   const pid_t pid = start({"run", file});
   ASSERT_TRUE(eventually([&] { return journal_has("round_start"); }, 30s));
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 60s));
   clear_faults();
   EXPECT_EQ(assay({"run", "--resume", "results/latest"}).status.code, 0);
@@ -385,7 +403,7 @@ TEST_F(CloudRun, IsResumedAfterItWasKilledBeforeItKnewItsJob) {
   fault({{"kind", "delay"}, {"method", "POST"}, {"path", "/training-jobs"}, {"delay_ms", 60000}});
   const pid_t pid = start({"run", file});
   ASSERT_TRUE(eventually([&] { return !jobs_->list("").empty(); }, 30s)) << said();
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 60s));
   EXPECT_FALSE(journal_has("job_created"));
   clear_faults();
@@ -409,7 +427,7 @@ TEST_F(CloudRun, IsResumedAfterItWasKilledWhileItFetchedItsResults) {
     return false;
   };
   ASSERT_TRUE(eventually(is_fetching, 30s)) << said();
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 60s));
   clear_faults();
   EXPECT_EQ(assay({"run", "--resume", "results/latest"}).status.code, 0);
@@ -445,7 +463,7 @@ TEST_F(CloudRun, EndsWhenItIsToldToWhileTheServiceDrips) {
   const std::uint64_t before = requests();  // later, the one that drips may be counted already
   fault({{"kind", "drip"}, {"method", "GET"}, {"delay_ms", 100}, {"count", -1}});
   ASSERT_TRUE(eventually([&] { return requests() > before; }, 30s));
-  ::kill(pid, SIGTERM);
+  send_signal(pid, SIGTERM);
   const auto status = wait(pid, 60s);
   ASSERT_TRUE(status) << said();
   EXPECT_EQ(status->code, 5) << said();
@@ -457,7 +475,7 @@ TEST_F(CloudRun, EndsWhenItIsToldToWhileTheServiceDripsBeforeTheStart) {
   fault({{"kind", "drip"}, {"method", "GET"}, {"delay_ms", 200}, {"count", -1}});
   const pid_t pid = start({"run", file});
   ASSERT_TRUE(eventually([&] { return requests() > 0; }, 30s)) << said();
-  ::kill(pid, SIGTERM);
+  send_signal(pid, SIGTERM);
   ASSERT_TRUE(wait(pid, 60s)) << said();
 }
 
@@ -551,7 +569,7 @@ TEST_F(CloudRun, AJobThatWasDeletedIsMadeAnewByResume) {
 
 TEST_F(CloudRun, AJobThatWasDeletedWhileNobodyFollowedItIsMadeAnewAtOnce) {
   const pid_t pid = start_until(suite(waits_), "started");
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 60s));
   jobs_->remove(jobs_->list("").at(0).id);
   go();
@@ -711,7 +729,7 @@ TEST_F(CloudRun, IsResumedAfterItWasKilledWithTheOldInterface) {
       suite("echo started; while [ ! -e " + go_file + " ]; do sleep 0.02; done; echo on" + kResults,
             "    api: v1"),
       "started");
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 60s));
   go();
   const CommandResult resumed = assay({"run", "--resume", "results/latest"});

@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "e2e/cloud/emulator_process.h"
 #include "e2e/harness.h"
+#include "send_signal.h"
 
 namespace assay::cloud {
 namespace {
@@ -255,6 +256,38 @@ TEST_F(HttpRun, AnswersThatAreGarbageHugeOrCutAreAskedForAgain) {
   EXPECT_EQ(jobs().size(), 1U);
 }
 
+TEST_F(HttpRun, LogsThatAreNotHandedOutAreMissing) {
+  fault({{"match", "GET /v1/jobs/"}, {"has", "/logs/"}, {"kind", "empty"}, {"count", -1}});
+  const CommandResult run = assay({"run", suite(kResults)}, 120s);
+  EXPECT_EQ(run.status.code, 5) << run.out << run.err;
+  EXPECT_THAT(read_file(folder_ / "results/latest/result.json"),
+              HasSubstr("rank0.out.log has 0 bytes, and the job's service says"));
+}
+
+TEST_F(HttpRun, AJobOfAnotherKeyIsAnErrorOfTheService) {
+  fault({{"match", "GET /v1/jobs/"},
+         {"kind", "replace"},
+         {"from", "-c0-r1"},
+         {"to", "-c0-r7"},
+         {"count", -1}});
+  const CommandResult run = assay({"run", suite(kResults)}, 120s);
+  EXPECT_EQ(run.status.code, 3) << run.out << run.err;
+  EXPECT_THAT(run.err, HasSubstr("answers with a job of the key"));
+}
+
+TEST_F(HttpRun, ALogThatIsLongerThanTheJobIsInvalid) {
+  const CommandResult run = assay({"run", suite(R"(
+for t in 0 99000; do
+  echo "[PerfLog] {\"event\": \"STEP_END\", \"step\": 1, \"metadata\": {\"rank\": 0, \"time_ms\": $(($(date +%s) * 1000 + t)), \"mono_us\": $((t * 1000 + 1))}}"
+done
+echo "speed 7 samples/s"
+)")},
+                                  120s);
+  EXPECT_EQ(run.status.code, 6) << run.out << run.err;
+  EXPECT_THAT(read_file(folder_ / "results/latest/result.json"),
+              HasSubstr("is 99.000 s later than line 1, but"));
+}
+
 TEST_F(HttpRun, ADrippingServiceDoesNotHoldItBeyondItsLimits) {
   write_key(kToken, {{"stall", "1s"}, {"attempts", 1}});
   const pid_t pid = start_until_started(suite(waits_, "", "{time: 3s, stall: 60s}"));
@@ -290,7 +323,7 @@ TEST_F(HttpRun, AJobThatWasDeletedIsMadeAnewByResume) {
 
 TEST_F(HttpRun, IsResumedAfterItWasKilledAndMakesNoSecondJob) {
   const pid_t pid = start_until_started(suite(waits_));
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 60s));
   go();
   const CommandResult resumed = assay({"run", "--resume", "results/latest"}, 120s);
@@ -301,13 +334,13 @@ TEST_F(HttpRun, IsResumedAfterItWasKilledAndMakesNoSecondJob) {
 
 TEST_F(HttpRun, LeavesItsJobRunningOnCtrlCOrStopsItWhenAsked) {
   pid_t pid = start_until_started(suite(waits_));
-  ::kill(pid, SIGINT);
+  send_signal(pid, SIGINT);
   ASSERT_TRUE(wait(pid, 60s)) << said();
   EXPECT_THAT(said(), HasSubstr("follow it again with --resume"));
   EXPECT_EQ(jobs().at(0)["state"], "running");
   fs::remove_all(folder_ / "results");
   pid = start_until_started(suite(waits_, "    stop_on_interrupt: true"));
-  ::kill(pid, SIGINT);
+  send_signal(pid, SIGINT);
   ASSERT_TRUE(wait(pid, 90s)) << said();
   int stopped = 0;
   for (const Json& job : jobs()) stopped += job["state"] == "stopped" ? 1 : 0;
@@ -328,7 +361,7 @@ TEST_F(HttpRun, ARunnerThatWasKilledIsLostAndRunAgain) {
   for (const pid_t runner : e2e::processes_with("job_service.py --run")) {
     const std::string line =
         read_file_or_empty(fmt::format("/proc/{}/cmdline", runner));  // of this test alone
-    if (line.find(folder_.string()) != std::string::npos) ::kill(runner, SIGKILL);
+    if (line.find(folder_.string()) != std::string::npos) send_signal(runner, SIGKILL);
   }
   ASSERT_TRUE(eventually([&] { return jobs().size() == 2; }, 90s)) << said();
   go();

@@ -15,6 +15,7 @@
 #include "e2e/cloud/emulator_process.h"
 #include "eventually.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::cloud {
 namespace {
@@ -102,7 +103,7 @@ class S3rver : public EmulatorTest {
   }
   void TearDown() override {
     if (pid_ <= 0) return;
-    ::kill(pid_, SIGTERM);
+    send_signal(pid_, SIGTERM);
     ::waitpid(pid_, nullptr, 0);
   }
   ObsBucket store() {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "automl/experiment_settings.h"
@@ -260,6 +261,26 @@ TEST(ImportAah, WrongValuesAreErrorsAtTheirPlace) {
             std::string::npos);
   EXPECT_NE(error("--batch_size 448", "--batch_size many").find("--batch_size"), std::string::npos);
   EXPECT_NE(error("trial:\n", "trail:\n").find("no 'trial'"), std::string::npos);
+}
+
+TEST(Aah, WhatCannotBeMeantIsAnError) {
+  const auto error = [](const std::string& from, const std::string& to) {
+    return testing::error_of(
+        [&] { return import_aah_text(replaced(kGuide, from, to), "config.yml"); });
+  };
+  EXPECT_THAT(error("--epoch 60", "--epoch 60 --warmup_1 99"),
+              ::testing::HasSubstr("--warmup_1 99 is more than its --warmup_2 30"));
+  EXPECT_THAT(error("--epoch 60", "--epoch 40 --warmup_2 30 --warmup_3 45"),
+              ::testing::HasSubstr("--warmup_3 45 is more than its --epoch 40"));
+  EXPECT_THAT(error("0,1,2,3,4,5,6,7", "0,0,0"),
+              ::testing::HasSubstr("CUDA_VISIBLE_DEVICES=0,0,0 does not name every device once"));
+  EXPECT_THAT(error("0,1,2,3,4,5,6,7", "0,,1"),
+              ::testing::HasSubstr("does not name every device once"));
+  EXPECT_THAT(error("validation_tfrecord/ # 12", "validation_tfrecord/ 'x"),
+              ::testing::HasSubstr("the command has a ' that is not closed"));
+  EXPECT_THAT(error("command: CUDA", "command: \"CUDA"),
+              ::testing::HasSubstr("a quotation mark is not closed"));
+  EXPECT_EQ(error("--epoch 60", "--epoch 60 --warmup_1 20 --warmup_2 30"), "no error");
 }
 
 }  // namespace
