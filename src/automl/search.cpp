@@ -23,7 +23,7 @@ Error wrong(const std::string& message, const std::string& advice) {
   return {ErrorKind::config, message, "", advice};
 }
 
-void check(const SearchOptions& o, const std::vector<Graph>& start) {
+void check_search(const SearchOptions& o, const std::vector<Graph>& start) {
   if (start.empty()) throw wrong("a search needs a start model", "give at least one");
   for (std::size_t i = 0; i < start.size(); ++i) {
     if (!within(start[i], o.limits)) {
@@ -62,7 +62,7 @@ struct Search::Candidate {
 
 Search::Search(SearchOptions options, std::vector<Graph> start)
     : options_(options), start_(std::move(start)) {
-  check(options_, start_);
+  check_search(options_, start_);
 }
 
 Proposal Search::record(std::int64_t parent, std::vector<Operation> operations, Graph graph,

@@ -16,9 +16,9 @@ using perflog::EventKind;
 using perflog::Field;
 
 // What docs/perflog.md defines for a step, in the order of the table.
-constexpr std::array<std::string_view, 10> kDefined{
-    "loss", "samples", "global_samples", "tokens", "flops",
-    "lr",   "data_s",  "compute_s",      "comm_s", "optimizer_s"};
+constexpr std::array<std::string_view, 11> kDefined{
+    "loss",   "samples",   "global_samples", "tokens",      "flops",   "lr",
+    "data_s", "compute_s", "comm_s",         "optimizer_s", "bubble_s"};
 // Columns that say where and when.
 const std::set<std::string, std::less<>> kTaken{"case", "round",  "rank",      "host",
                                                 "step", "time_s", "elapsed_s", "step_s"};

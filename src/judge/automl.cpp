@@ -17,7 +17,7 @@ double precision_bits(const std::string& precision) {
   return precision == "fp32" ? 32 : 0;
 }
 
-void add_series(RoundContext& round, const automl::ExperimentRecord& record) {
+void add_experiment_series(RoundContext& round, const automl::ExperimentRecord& record) {
   Series score = make_series("automl_score", "regulated score");
   Series ops = make_series("automl_ops", "operations per second");
   Series error = make_series("automl_error", "error");
@@ -226,7 +226,7 @@ void compute_automl(RoundContext& round) {
   const std::string precision = record.settings.value("precision", "");
   round.fact("automl_precision_bits", precision_bits(precision), precision);
   round.fact("automl_measured", record.best ? 1 : 0);
-  add_series(round, record);
+  add_experiment_series(round, record);
   round.result.experiment = round.evidence.automl;
 }
 

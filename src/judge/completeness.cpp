@@ -78,8 +78,11 @@ void check_received(RoundContext& round) {
         *rank.output_bytes - std::min(*rank.output_bytes, rank.dropped_bytes);
     if (rank.log.bytes < kept) {
       if (bytes == 0)
-        bytes_at = fmt::format("{} has {} bytes, and its agent had written {}", rank.log_path,
-                               rank.log.bytes, kept);
+        bytes_at = round.evidence.supervised
+                       ? fmt::format("{} has {} bytes, and its agent had written {}", rank.log_path,
+                                     rank.log.bytes, kept)
+                       : fmt::format("{} has {} bytes, and the job's service says {}",
+                                     rank.log_path, rank.log.bytes, kept);
       bytes += static_cast<double>(kept - rank.log.bytes);
     }
     // A line that cannot be read may hold one, and the agent may have read a line that is too long.

@@ -94,6 +94,15 @@ struct SaidValue {
   double number = 0;    ///< where it is a finite one
 };
 
+/// The agent saw lines come over `came_in_s` at least, and by one of their own clocks they were
+/// written within `said_in_s`, up to `slow_line`: where the two differ most. Seconds; both 0:
+/// nothing was compared.
+struct SeenSpan {
+  double came_in_s = 0;
+  double said_in_s = 0;
+  LoggedEvent slow_line;
+};
+
 /// What a log says that can be held against the agent's clocks and against itself (log_audit.h).
 struct LogAudit {
   std::uint64_t step_ends = 0;  ///< all of them, also those outside of the training
@@ -109,19 +118,16 @@ struct LogAudit {
   double clocks_allowed_s = 0;  ///< of it, what a process that is not scheduled explains
   std::uint64_t repeated = 0;   ///< STEP_ENDs that are equal to one before, times included
   LoggedEvent first_repeated;
-  std::uint64_t counters_back = 0;  ///< step numbers and num_trained_samples that fell
+  std::uint64_t counters_back =
+      0;  ///< step numbers that did not rise, num_trained_samples that fell
   LoggedEvent first_back;
   /// Beyond the moment at which the agent had the line already (arrivals.h), the worst; seconds.
   double mono_ahead_s = 0;
   double wall_ahead_s = 0;
   LoggedEvent mono_ahead;
   LoggedEvent wall_ahead;
-  /// The agent saw lines come over `came_in_s` at least, and by their own times they were written
-  /// within `said_in_s`, up to `slow_line`: where the two differ most. Seconds; both 0: nothing was
-  /// compared.
-  double came_in_s = 0;
-  double said_in_s = 0;
-  LoggedEvent slow_line;
+  SeenSpan by_mono;
+  SeenSpan by_wall;
   std::uint64_t lengths = 0;        ///< steps that could be compared with the one before
   std::uint64_t lengths_alike = 0;  ///< of them, those that took as long to the microsecond
   /// The longest time that a field of EVALUATE, PHASE or STEP_END says something took.
@@ -212,6 +218,10 @@ struct RankEvidence {
   std::optional<Instant> learned{};  ///< of the start, on the controller's clocks
   double learned_late_s = 0;         ///< it may have been so much earlier
   double end_late_s = 0;             ///< and the end, where it is the controller's
+  /// From when the controller asked for the job to when it saw its end, and that moment; by its own
+  /// clocks.
+  std::optional<double> job_within_s{};
+  std::optional<Instant> seen_end{};
   std::uint64_t dropped_bytes = 0;
   std::optional<CpuSet> bound{};   ///< nothing: to no CPU in particular
   std::optional<CpuSet> ran_on{};  ///< of a bound rank, where it was seen; nothing: nowhere
@@ -298,7 +308,7 @@ struct RoundEvidence {
   std::string reason;
   std::string advice{};         ///< what whoever ended it says to do then
   std::vector<int> culprits{};  ///< ranks that the others waited for, where that could be told
-  std::vector<std::string> earlier_failures{};  ///< how attempts ended that `--failed` ran again
+  std::vector<RoundStatus> earlier_attempts{};  ///< how those ended that were run again
   std::optional<Instant> start;  ///< round_start and round_end, on the controller's clocks
   std::optional<Instant> end;
   bool one_clock = true;   ///< controller and ranks share a machine, hence CLOCK_MONOTONIC
@@ -314,6 +324,9 @@ struct RoundEvidence {
   std::optional<AisEvidence> ais{};                    ///< of a workload that uses set_result
   std::optional<AisJobEvidence> ais_job{};  ///< of a job whose results ais-bench's rules describe
   RoundIntegrity integrity{};
+  /// Files that go by the name of a rank's log and are of no rank that ran there; nothing in them
+  /// counts.
+  std::vector<std::string> foreign_logs{};
   std::vector<std::string> problems;  ///< evidence that could not be read, for people
 };
 

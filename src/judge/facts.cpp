@@ -74,6 +74,30 @@ void note_bindings(RoundContext& round) {
   round.fact("ranks_outside_binding", outside + unknown, join(parts, "; "));
 }
 
+// Attempts whose place this one took. An experiment that was cut off goes on where it was:
+// automl_resumed says so.
+void note_attempts(RoundContext& round) {
+  std::map<RoundStatus, int> ends;
+  int attempts = 0;
+  for (const RoundStatus status : round.evidence.earlier_attempts) {
+    if (round.plan.automl && !is_result(status)) continue;
+    ++attempts;
+    ++ends[status];
+  }
+  std::vector<std::string> parts;
+  for (const auto& [status, count] : ends)
+    parts.push_back(fmt::format("{}: {}", to_text(status), count));
+  round.fact("failed_attempts", attempts, join(parts, ", "));
+}
+
+std::string first_few(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  const std::vector<std::string> shown(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, names.size())));
+  return join(shown, ", ") +
+         (names.size() > kShown ? fmt::format(", and {} more", names.size() - kShown) : "");
+}
+
 }  // namespace
 
 void compute_facts(RoundContext& round) {
@@ -131,6 +155,8 @@ void compute_facts(RoundContext& round) {
   round.fact("ranks_missing", std::max(0, planned - started),
              fmt::format("{} of {} were started", started, planned));
   round.fact("logs_missing", static_cast<double>(without_log.size()), who(without_log));
+  round.fact("logs_foreign", static_cast<double>(evidence.foreign_logs.size()),
+             first_few(evidence.foreign_logs));
   round.fact("dropped_bytes", dropped_bytes, who(dropped));
   round.fact("perflog_events", events);
   round.fact("unreadable_files", static_cast<double>(evidence.problems.size()),
@@ -199,8 +225,7 @@ void compute_facts(RoundContext& round) {
   round.fact("killed_leftovers", leftovers, hosts.empty() ? "" : "on " + join(hosts, ", "));
   if (round.plan.drop_caches) note_caches(round);
   if (round.plan.bind.mode != BindMode::none) note_bindings(round);
-  round.fact("failed_attempts", static_cast<double>(evidence.earlier_failures.size()),
-             join(evidence.earlier_failures, ", "));
+  note_attempts(round);
 }
 
 }  // namespace assay::judge

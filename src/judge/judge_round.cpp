@@ -20,6 +20,7 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
   if (evidence.end) round.result.ended = iso_utc(evidence.end->wall_ns, true);
   if (evidence.status != RoundStatus::not_run) {
     compute_plausibility(round);
+    compute_job_times(round);
     compute_times(round);
     compute_steady(round);
     compute_training(round);

@@ -4,11 +4,13 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
+#include <set>
 
 #include "automl/experiment_journal.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/pattern.h"
+#include "core/rank_log_name.h"
 #include "core/text.h"
 #include "judge/arrivals.h"
 #include "judge/clock_alignment.h"
@@ -26,7 +28,7 @@ namespace {
 constexpr std::size_t kTotalSteps = 16'000'000;
 constexpr std::size_t kMinSteps = 20'000;
 
-// rank<r>.out.log files that the journal does not know of (its tail may have been lost).
+// The ranks that rank<r>.out.log files name.
 std::vector<int> logged_ranks(const fs::path& node_dir) {
   static const Pattern kName(R"(^rank([0-9]{1,9})\.out\.log(\.head|\.1)?$)");
   std::vector<int> ranks;
@@ -39,6 +41,41 @@ std::vector<int> logged_ranks(const fs::path& node_dir) {
   std::ranges::sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return ranks;
+}
+
+// Of a round that was cut off, the journal may lack the start of a rank: its log says that there
+// was one. What completed is in the journal as a whole.
+void add_unrecorded_ranks(const plan::CasePlan& plan, const fs::path& dir, const NodeEvidence& node,
+                          RoundEvidence& evidence) {
+  if (evidence.status == RoundStatus::completed) return;
+  for (const int number : logged_ranks(dir)) {
+    const auto at = std::ranges::lower_bound(evidence.ranks, number, {}, &RankEvidence::rank);
+    if (number >= plan.world_size() || (at != evidence.ranks.end() && at->rank == number)) continue;
+    RankEvidence rank;
+    rank.rank = number;
+    rank.node = node.node;
+    rank.host = node.host;
+    evidence.ranks.insert(at, std::move(rank));
+  }
+}
+
+// Logs in a node's folder that no rank of the round wrote there: a rank can write such files, as
+// many as it likes.
+std::vector<std::string> foreign_logs(const fs::path& dir, int node,
+                                      const std::vector<RankEvidence>& ranks) {
+  std::set<std::string> own;
+  for (const RankEvidence& rank : ranks)
+    if (rank.node == node)
+      for (const fs::path& part : store::rank_logs(dir, rank.rank))
+        own.insert(part.filename().string());
+  std::vector<std::string> foreign;
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator(dir, ec))
+    if (std::string name = entry.path().filename().string();
+        layout::is_rank_log_name(name) && !own.contains(name))
+      foreign.push_back(std::move(name));
+  std::ranges::sort(foreign);
+  return foreign;
 }
 
 // The last lines of ordinary output: an exception, a message of the loader, an assertion.
@@ -134,15 +171,9 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
     } catch (const std::exception&) {
       problem(place + "/" + std::string(layout::kTelemetry), "cannot be read");
     }
-    for (const int number : logged_ranks(dir)) {
-      const auto at = std::ranges::lower_bound(evidence.ranks, number, {}, &RankEvidence::rank);
-      if (at != evidence.ranks.end() && at->rank == number) continue;
-      RankEvidence rank;
-      rank.rank = number;
-      rank.node = node.node;
-      rank.host = node.host;
-      evidence.ranks.insert(at, std::move(rank));
-    }
+    add_unrecorded_ranks(plan, dir, node, evidence);
+    for (const std::string& name : foreign_logs(dir, node.node, evidence.ranks))
+      evidence.foreign_logs.push_back(place + "/" + printable(name));
   }
 
   if (plan.automl) load_experiment(run, plan, evidence, problem);

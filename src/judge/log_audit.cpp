@@ -23,12 +23,17 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
   return hash * 0xff51afd7ed558ccdULL;
 }
 
-std::uint64_t hash_of(const perflog::Event& event, const Stamp& at) {
-  auto hash = mixed(static_cast<std::uint64_t>(at.mono_us), static_cast<std::uint64_t>(at.wall_ms));
-  hash = mixed(hash, static_cast<std::uint64_t>(event.step));
+std::uint64_t hash_of_values(const perflog::Event& event) {
+  auto hash = static_cast<std::uint64_t>(event.step);
   for (const perflog::Field& field : event.fields)
     hash = mixed(hash, std::bit_cast<std::uint64_t>(field.number) + field.key.size());
   return hash;
+}
+
+std::uint64_t hash_of(const Stamp& at, std::uint64_t values) {
+  return mixed(
+      mixed(static_cast<std::uint64_t>(at.mono_us), static_cast<std::uint64_t>(at.wall_ms)),
+      values);
 }
 
 // How a value of STEP_END is bounded. Whole models are known to take 1e20 operations a step.
@@ -96,7 +101,9 @@ LogAuditor::LogAuditor(RankLog& log, const plan::CasePlan& plan)
     : log_(log),
       audit_(log.audit),
       plan_(plan),
-      one_writer_(plan.launch == plan::LaunchMode::per_rank) {}
+      one_writer_(plan.launch == plan::LaunchMode::per_rank),
+      mono_batches_{&Stamp::mono_us, 1e-6, audit_.by_mono},
+      wall_batches_{&Stamp::wall_ms, 1e-3, audit_.by_wall} {}
 
 LoggedEvent LogAuditor::place(const perflog::Event& event, const Stamp& at) const {
   return {at, event.line, std::string(event.name)};
@@ -104,9 +111,9 @@ LoggedEvent LogAuditor::place(const perflog::Event& event, const Stamp& at) cons
 
 void LogAuditor::see(const perflog::Event& event, const Stamp& at) {
   using perflog::EventKind;
+  see_arrival(event, at);
   if (at.known()) {
     see_times(event, at);
-    see_arrival(event, at);
     see_order(event, at);
   }
   see_values(event, at);
@@ -255,38 +262,45 @@ void LogAuditor::see_arrival(const perflog::Event& event, const Stamp& at) {
   if (at.mono_us != kNoTime) {
     worse(static_cast<double>(at.mono_us * 1'000 - seen->at.mono_ns) * 1e-9, audit_.mono_ahead_s,
           audit_.mono_ahead);
-    if (one_writer_) see_batch(event, at, *seen);
   }
   if (at.wall_ms != kNoTime)
     worse(static_cast<double>(at.wall_ms * 1'000'000 - seen->at.wall_ns) * 1e-9,
           audit_.wall_ahead_s, audit_.wall_ahead);
+  if (!one_writer_) return;
+  see_batch(mono_batches_, event, at, *seen);
+  see_batch(wall_batches_, event, at, *seen);
 }
 
 // Lines come in batches: those between two links of the agent's chain. Whatever buffers the output,
-// the latest line of a batch was written not long before it came.
-void LogAuditor::see_batch(const perflog::Event& event, const Stamp& at,
-                           const Arrivals::Seen& seen) {
-  if (&seen != batch_) {
-    end_batch();
-    if (batches_++ == 0) first_batch_end_ns_ = seen.at.mono_ns;
-    batch_ = &seen;
-    batch_last_ = place(event, at);
+// the latest line of a batch was written not long before it came. Events without a time show that
+// lines came, and that is all.
+void LogAuditor::see_batch(Batches& batches, const perflog::Event& event, const Stamp& at,
+                           const Arrivals::Seen& seen) const {
+  const std::int64_t time = at.*batches.clock;
+  if (batches.count == 0 && time == kNoTime) return;
+  if (&seen != batches.newest) {
+    end_batch(batches);
+    if (batches.count++ == 0) batches.first_end_ns = seen.at.mono_ns;
+    batches.newest = &seen;
+    batches.last.reset();
   }
-  if (batches_ == 1 && (first_batch_us_ == kNoTime || at.mono_us < first_batch_us_))
-    first_batch_us_ = at.mono_us;
-  if (at.mono_us >= batch_last_.at.mono_us) batch_last_ = place(event, at);
+  if (time == kNoTime) return;
+  if (batches.count == 1 && (batches.first == kNoTime || time < batches.first))
+    batches.first = time;
+  if (!batches.last || time >= batches.last->at.*batches.clock) batches.last = place(event, at);
 }
 
-void LogAuditor::end_batch() {
+void LogAuditor::end_batch(Batches& batches) {
   // Fewer may be what two buffers in a row let through at once.
   constexpr std::int64_t kMinBatches = 10;
-  if (batch_ == nullptr || batches_ < kMinBatches || !batch_->after_mono_ns) return;
-  const double seen_s = static_cast<double>(*batch_->after_mono_ns - first_batch_end_ns_) * 1e-9;
-  const double said_s = static_cast<double>(batch_last_.at.mono_us - first_batch_us_) * 1e-6;
-  if (audit_.came_in_s > 0 && seen_s - said_s <= audit_.came_in_s - audit_.said_in_s) return;
-  audit_.came_in_s = seen_s;
-  audit_.said_in_s = said_s;
-  audit_.slow_line = batch_last_;
+  if (batches.count < kMinBatches || !batches.last || !batches.newest->after_mono_ns) return;
+  const double seen_s =
+      static_cast<double>(*batches.newest->after_mono_ns - batches.first_end_ns) * 1e-9;
+  const double said_s =
+      static_cast<double>(batches.last->at.*batches.clock - batches.first) * batches.to_s;
+  SeenSpan& span = batches.span;
+  if (span.came_in_s > 0 && seen_s - said_s <= span.came_in_s - span.said_in_s) return;
+  span = {seen_s, said_s, *batches.last};
 }
 
 // How often a step took exactly as long as the one before, by a clock of microseconds.
@@ -307,23 +321,29 @@ void LogAuditor::see_step(const perflog::Event& event, const Stamp& at) {
     if (!back) return;
     if (audit_.counters_back++ == 0) audit_.first_back = place(event, at);
   };
+  const std::uint64_t values = hash_of_values(event);
   if (event.step != kNoTime) {
-    note(last_step_ != kNoTime && event.step < last_step_);
+    // Of one step with all of its values, a later stamp is that of another way to the log.
+    const bool again = event.step == last_step_ && values == last_values_;
+    const bool stamped_alike = at.mono_us != kNoTime && at.mono_us == last_end_us_;
+    if (again && !stamped_alike && audit_.repeated++ == 0) audit_.first_repeated = place(event, at);
+    note(last_step_ != kNoTime &&
+         (event.step < last_step_ || (event.step == last_step_ && !again)));
     last_step_ = event.step;
+    last_values_ = values;
   }
   if (const auto trained = finite_number(event, "num_trained_samples")) {
     note(*trained < last_trained_);
     last_trained_ = *trained;
   }
   if (at.mono_us == kNoTime) return;
-  find_repeated(event, at);
+  find_repeated(event, at, hash_of(at, values));
   see_length(at);
 }
 
 // A clock of microseconds that only one process reads goes on from line to line: a line is looked
 // for among those before it only when its time does not.
-void LogAuditor::find_repeated(const perflog::Event& event, const Stamp& at) {
-  const std::uint64_t hash = hash_of(event, at);
+void LogAuditor::find_repeated(const perflog::Event& event, const Stamp& at, std::uint64_t hash) {
   if (latest_us_ != kNoTime && at.mono_us <= latest_us_ && comparisons_ < kMaxComparisons) {
     const auto found = std::find(hashes_.rbegin(), hashes_.rend(), hash);
     comparisons_ += static_cast<std::uint64_t>(found - hashes_.rbegin());
@@ -353,7 +373,8 @@ void LogAuditor::see_trial(const perflog::Event& event) {
 }
 
 void LogAuditor::on_end() {
-  end_batch();
+  end_batch(mono_batches_);
+  end_batch(wall_batches_);
   // A clock of milliseconds shows many steps alike.
   if (2 * fine_stamps_ < audit_.step_ends) audit_.lengths_alike = 0;
   if (!audit_.training_open && train_end_us_ != kNoTime && last_trained_at_.line > 0) {

@@ -42,10 +42,22 @@ class LogAuditor {
   void see_arrival(const perflog::Event& event, const Stamp& at);
   void see_step(const perflog::Event& event, const Stamp& at);
   void see_length(const Stamp& at);
-  void see_batch(const perflog::Event& event, const Stamp& at, const Arrivals::Seen& seen);
-  void end_batch();
+  /// Lines as the agent saw them come, by one of the rank's clocks.
+  struct Batches {
+    std::int64_t Stamp::*clock;
+    double to_s;                             // from the clock's unit
+    SeenSpan& span;                          // of the audit
+    const Arrivals::Seen* newest = nullptr;  // the lines that came with the event before
+    std::int64_t count = 0;                  // since the first that has a time
+    std::int64_t first_end_ns = 0;           // by when that one was there
+    std::int64_t first = kNoTime;            // the earliest time in it
+    std::optional<LoggedEvent> last = {};    // the latest of `newest`
+  };
+  void see_batch(Batches& batches, const perflog::Event& event, const Stamp& at,
+                 const Arrivals::Seen& seen) const;
+  static void end_batch(Batches& batches);
   void see_trial(const perflog::Event& event);
-  void find_repeated(const perflog::Event& event, const Stamp& at);
+  void find_repeated(const perflog::Event& event, const Stamp& at, std::uint64_t hash);
   void see_order(const perflog::Event& event, const Stamp& at);
   void see_values(const perflog::Event& event, const Stamp& at);
   void see_pause(const perflog::Event& event, const Stamp& at, double seconds);
@@ -58,17 +70,15 @@ class LogAuditor {
   const Arrivals* arrivals_ = nullptr;
   bool one_writer_;
   std::int64_t last_step_ = kNoTime;
+  std::uint64_t last_values_ = 0;  // a hash of those of the last STEP_END
   double last_trained_ = 0;
   std::int64_t latest_us_ = kNoTime;
   std::int64_t previous_us_ = kNoTime;
   std::int64_t last_end_us_ = kNoTime;     // of the last STEP_END
   std::int64_t last_length_us_ = kNoTime;  // of its step
   std::uint64_t fine_stamps_ = 0;          // that are no whole milliseconds
-  const Arrivals::Seen* batch_ = nullptr;  // the lines that came with the event before
-  std::int64_t batches_ = 0;               // of lines, as the agent saw them come
-  std::int64_t first_batch_end_ns_ = 0;    // by when the first one was there
-  std::int64_t first_batch_us_ = kNoTime;  // the earliest time in it
-  LoggedEvent batch_last_;                 // the latest of batch_
+  Batches mono_batches_;
+  Batches wall_batches_;
   LoggedEvent ended_;            // the last event that ends something: where a pause can begin
   LoggedEvent saved_;            // the last PHASE checkpoint
   LoggedEvent last_trained_at_;  // the STEP_END with the latest mono_us in a training

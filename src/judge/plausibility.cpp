@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "judge/clock_alignment.h"
+#include "judge/contradiction.h"
 #include "judge/evaluations.h"
 #include "judge/rank_log.h"
 #include "judge/round_context.h"
@@ -22,9 +23,6 @@ namespace {
 constexpr double kMonotonicSlack_s = 0.05;
 // Two wall clocks that NTP keeps (a rank behind ssh, another container host) agree within this.
 constexpr double kWallSlack_s = 1;
-// Between a length of time by one clock and by another: NTP slews, and stamps have milliseconds.
-constexpr double kSpanSlack_s = 0.1;
-constexpr double kSpanSlackShare = 1e-3;
 // A chain's stamp is taken when the sizes of the files are.
 constexpr double kArrivalSlack_s = 0.25;
 // A monotonic clock that shows nothing within this of the rank's life is another machine's.
@@ -32,24 +30,6 @@ constexpr double kForeignClock_s = 5;
 // Threads that stamp and then wait for a processor, and pipes that are read in turn, swap lines.
 constexpr double kSwapped_s = 0.25;
 constexpr double kSwappedShare = 0.05;
-
-// What a rank says, and by how much it cannot be.
-struct Contradiction {
-  double seconds = 0;
-  std::string detail{};
-  void offer(double by, const std::string& what) {
-    if (by <= seconds) return;
-    seconds = by;
-    detail = what;
-  }
-};
-
-std::string rank_and_line(const RankEvidence& rank, const LoggedEvent& event) {
-  const std::string host = rank.host.empty() ? "" : " on " + rank.host;
-  return fmt::format("rank {}{}: {} in line {} of {}", rank.rank, host,
-                     event.name.empty() ? "an event" : printable(event.name), event.line,
-                     rank.log_path);
-}
 
 std::string from_start(double t) {
   return t < 0 ? fmt::format("{:.3f} s before the rank's start", -t)
@@ -165,32 +145,6 @@ Contradiction check_times(const RoundContext& round, const RankEvidence& rank) {
   return worst;
 }
 
-// What a program says that things took, against how long it lived.
-Contradiction check_said_times(const RankEvidence& rank) {
-  const double lived = static_cast<double>(rank.end->mono_ns - rank.start->mono_ns) * 1e-9;
-  const double most = lived * (1 + kSpanSlackShare) + kSpanSlack_s;
-  Contradiction worst;
-  const SaidValue& longest = rank.log.audit.longest_said;
-  if (longest.number > most)
-    worst.offer(longest.number - lived,
-                fmt::format("{} says {} {} s, but the rank lived {:.3f} s",
-                            rank_and_line(rank, longest.event), longest.key, longest.shown, lived));
-  if (!rank.log.finished) return worst;
-  const perflog::FinishedSummary& finished = *rank.log.finished;
-  const std::pair<const char*, std::optional<double>> times[] = {
-      {"e2e_time", finished.e2e_time_s},
-      {"init_time", finished.init_time_s},
-      {"train_time", finished.train_time_s},
-      {"train_no_eval_time", finished.train_no_eval_time_s},
-      {"pure_compute_time", finished.pure_compute_time_s}};
-  for (const auto& [name, seconds] : times)
-    if (seconds && (*seconds > most || *seconds < 0))
-      worst.offer(*seconds < 0 ? -*seconds : *seconds - lived,
-                  fmt::format("FINISHED in {} says {} {} s, but rank {} lived {:.3f} s",
-                              rank.log_path, name, format_number(*seconds), rank.rank, lived));
-  return worst;
-}
-
 // Lines of one rank that go back in time, beyond what threads and pipes can swap.
 void check_order(RoundContext& round) {
   Contradiction worst;
@@ -213,22 +167,27 @@ void check_order(RoundContext& round) {
 }
 
 // Lines that came over a longer time than their stamps have between them. Output that is held back
-// comes late, but not ever later: buffers are bounded.
+// comes late, but not ever later: buffers are bounded. Of the two clocks of a log, the one that its
+// times are taken from is looked at in any case.
 void check_arrivals(RoundContext& round) {
   constexpr double kHeldBack_s = 2;
   constexpr double kHeldBackShare = 0.25;
   Contradiction worst;
   bool any = false;
-  for (const RankEvidence& rank : round.evidence.ranks) {
-    const LogAudit& audit = rank.log.audit;
-    if (audit.came_in_s <= 0) continue;
+  const auto look = [&](const RankEvidence& rank, const SeenSpan& span, double set_back_s) {
+    if (span.came_in_s <= 0) return;
     any = true;
-    const double missing = audit.came_in_s - audit.said_in_s;
-    if (missing > kHeldBack_s && missing > kHeldBackShare * audit.came_in_s)
-      worst.offer(missing, fmt::format("up to {} the log says {:.3f} s, but the agent saw its "
-                                       "lines come over {:.3f} s",
-                                       rank_and_line(rank, audit.slow_line), audit.said_in_s,
-                                       audit.came_in_s));
+    const double missing = span.came_in_s - span.said_in_s - set_back_s;
+    if (missing > kHeldBack_s && missing > kHeldBackShare * span.came_in_s)
+      worst.offer(missing,
+                  fmt::format("up to {} the log says {:.3f} s, but the agent saw its "
+                              "lines come over {:.3f} s",
+                              rank_and_line(rank, span.slow_line), span.said_in_s, span.came_in_s));
+  };
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    look(rank, rank.log.audit.by_mono, 0);
+    if (!round.timeline.monotonic(rank))
+      look(rank, rank.log.audit.by_wall, clock_change(round.evidence, rank.node));
   }
   if (any) round.fact("times_squeezed_s", worst.seconds, worst.detail);
 }
@@ -296,12 +255,6 @@ void check_counts(RoundContext& round) {
   if (any) round.fact("counts_impossible", wrong, detail);
 }
 
-std::string and_more(std::string detail, std::size_t others) {
-  if (others > 0)
-    detail += fmt::format("; {} more {} the same", others, others == 1 ? "rank does" : "ranks do");
-  return detail;
-}
-
 // A share of samples, and what it can be at most: 1, or 100 where the log or the target has
 // percents.
 bool in_range(const RoundContext& round, const std::string& key, double value) {
@@ -356,6 +309,37 @@ void check_qualities(RoundContext& round) {
   if (any) round.fact("accuracy_out_of_range", wrong, detail);
 }
 
+// What the steps' parts add up to, against the time in which the steps were, and the part of a part
+// against it. A device measures on a clock of its own.
+Contradiction check_parts(const RankEvidence& rank, double lived_s) {
+  constexpr double kOtherClock = 1.05;
+  Contradiction worst;
+  const RankLog& log = rank.log;
+  const double span_s =
+      log.has_mono ? static_cast<double>(log.last_event.mono_us - log.first_event.mono_us) * 1e-6
+                   : lived_s;
+  const auto writers = static_cast<double>(std::max<std::size_t>(1, log.tracks.size()));
+  const std::pair<const char*, const Total*> parts[] = {{"data_s", &log.data_s},
+                                                        {"compute_s", &log.compute_s},
+                                                        {"comm_s", &log.comm_s},
+                                                        {"optimizer_s", &log.optimizer_s}};
+  for (const auto& [name, total] : parts) {
+    // The first step may have begun before the first event.
+    const double later_s = total->known ? total->sum - writers * total->first : 0;
+    if (later_s <= writers * (span_s * kOtherClock + kSpanSlack_s)) continue;
+    worst.offer(later_s - writers * span_s,
+                fmt::format("rank {}: {} adds up to {:.3f} s in {:.3f} s of events", rank.rank,
+                            name, total->sum, span_s));
+  }
+  const double more_s = log.bubble_s.sum - log.comm_s.sum * kOtherClock;
+  if (log.bubble_s.known && log.comm_s.known && more_s > kSpanSlack_s)
+    worst.offer(log.bubble_s.sum - log.comm_s.sum,
+                fmt::format("rank {}: bubble_s adds up to {:.3f} s, and comm_s, which it is a part "
+                            "of, to {:.3f} s",
+                            rank.rank, log.bubble_s.sum, log.comm_s.sum));
+  return worst;
+}
+
 }  // namespace
 
 void compute_plausibility(RoundContext& round) {
@@ -384,10 +368,14 @@ void compute_plausibility(RoundContext& round) {
       if (stamped) unchecked.push_back(rank.rank);
       continue;
     }
-    Contradiction own = check_said_times(rank);
+    const double lived = static_cast<double>(rank.end->mono_ns - rank.start->mono_ns) * 1e-9;
+    Contradiction own = check_said_times(
+        rank, lifetime(lived, kSpanSlack_s, fmt::format("the rank lived {:.3f} s", lived)));
     if (stamped) {
       const Contradiction stamps = check_times(round, rank);
       own.offer(stamps.seconds, stamps.detail);
+      const Contradiction parts = check_parts(rank, lived);
+      own.offer(parts.seconds, parts.detail);
     }
     if (own.seconds > 0) ++ranks_outside;
     outside.offer(own.seconds, own.detail);

@@ -18,14 +18,13 @@ using telemetry::SourceKind;
 
 constexpr double kMinCoverage = 0.9;
 
-// More than any device, package or node draws.
-constexpr double kMaxPower_w = 1e5;
 // A power reading holds for three periods of the slowest sensor, IPMI's.
 constexpr double kMaxHole_s = 30;
 
 // Gives the moments of breaks. A counter that restarts begins with 0; one that was garbled does
 // not.
 std::vector<double> mend(std::vector<Sample>& counter, const std::vector<Sample>& power) {
+  const double most_power_w = telemetry::bounds_of(telemetry::Quantity::power).most;
   std::vector<double> breaks;
   double last = counter.empty() ? 0 : counter.front().value;
   double mended = 0;
@@ -33,7 +32,7 @@ std::vector<double> mend(std::vector<Sample>& counter, const std::vector<Sample>
   for (std::size_t i = 1; i < counter.size(); ++i) {
     const double raw = counter[i].value;
     double step = raw - last;
-    const double most = kMaxPower_w * std::max(1.0, counter[i].t - counter[i - 1].t);
+    const double most = most_power_w * std::max(1.0, counter[i].t - counter[i - 1].t);
     if (step < 0 || step > most) {
       const double since_restart = step < 0 && raw <= most ? raw : 0;
       step = stats::integrate(power, counter[i - 1].t, counter[i].t).value_or(since_restart);

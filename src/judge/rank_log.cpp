@@ -365,6 +365,8 @@ void RankLogReader::on_event(const Event& event) {
       if (!self.log.finished) {
         self.log.finished = perflog::summarize_finished(event);
         self.log.finished_values = scalars(event, /*keep_counters=*/true);
+        for (const Field& field : event.fields)
+          if (field.key.ends_with("loss") && nonfinite_loss(field)) ++self.log.nonfinite_losses;
       }
       break;
     default:

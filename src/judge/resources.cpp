@@ -153,6 +153,18 @@ void compute_device_health(RoundContext& round, const Sources& sources) {
   if (ecc_known) round.fact("ecc_errors", ecc_errors, list(failing));
 }
 
+void note_impossible(RoundContext& round) {
+  std::uint64_t count = 0;
+  std::string first;
+  for (const NodeEvidence& node : round.evidence.nodes) {
+    const telemetry::Table& table = node.telemetry;
+    if (count == 0 && table.impossible_values > 0)
+      first = node_label(round, node) + ": " + table.first_impossible;
+    count += table.impossible_values;
+  }
+  round.fact("telemetry_impossible", static_cast<double>(count), first);
+}
+
 void compute_gaps(RoundContext& round, const Sources& sources) {
   const RoundEvidence& evidence = round.evidence;
   if (!evidence.telemetry_enabled || !round.alive) return;
@@ -183,6 +195,7 @@ void compute_gaps(RoundContext& round, const Sources& sources) {
     largest = gap.seconds;
     where = fmt::format("on node {}: {}", gap.node, gap.reason);
   }
+  note_impossible(round);
   round.fact("telemetry_rows", rows);
   round.fact("telemetry_gap_max_s", largest, where);
 }

@@ -32,6 +32,9 @@ struct RoundContext {
   /// start, the earliest end); set by compute_steady. Evaluations and stalls may lie in it. Nothing
   /// when there are no steps, they are of several kinds, or no time is common to all ranks.
   std::optional<Window> steady;
+  /// Training began again within a rank: no steps are steady, since what passed between the
+  /// attempts would be in none of them.
+  bool began_again = false;
   double steady_samples = 0;  ///< of all ranks in `steady`, those of stalls included; 0: not known
 
   RoundContext(const plan::CasePlan& p, const RoundEvidence& e)
@@ -55,6 +58,8 @@ inline constexpr std::size_t kSeriesNodes = 16;
 /// Whether the times that ranks log, and the qualities, can be. Comes first: it says what the
 /// origin of numbers is that are taken from ranks' clocks.
 void compute_plausibility(RoundContext& round);
+/// The same of a job whose ranks no agent saw, against the clocks that did.
+void compute_job_times(RoundContext& round);
 /// Windows, e2e, init, train, launch times; phases.
 void compute_times(RoundContext& round);
 /// The steady steps: their window, throughputs, step time, achieved FLOP/s; stalls. After

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -165,6 +166,10 @@ void add_exit(RoundEvidence& round, const Json& event) {
   RankEvidence& rank = rank_of(round, event, exit.rank, exit.local_rank.value_or(0));
   rank.end = store::instant_of(event);
   rank.end_late_s = std::max(exit.late_s.value_or(0), 0.0);
+  if (exit.within_s) {
+    rank.job_within_s = std::max(*exit.within_s, 0.0);
+    rank.seen_end = rank.end;
+  }
   if (const auto end = service_time(exit.service_ms))
     rank.end = end;
   else if (rank.by_service) {
@@ -235,7 +240,8 @@ void add_event(RoundEvidence& round, std::optional<store::JournalEvent> kind, co
 RoundJournal::RoundJournal(const std::vector<Json>& events) {
   ClockOffsets offsets;
   std::map<std::pair<std::string, int>, ClockOffsets> offsets_of;  // when the round began
-  std::map<std::pair<std::string, int>, std::vector<std::string>> reopened;
+  std::map<std::pair<std::string, int>, std::string> jobs;         // of a cloud, which the round is
+  std::set<std::pair<std::string, int>> reopened;
   for (const Json& event : events) {
     if (!event.is_object()) continue;
     const auto kind = store::event_of(event);
@@ -257,14 +263,20 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) {
       round.start = store::instant_of(event);
       const auto start = fields_from_any<store::RoundStart>(event);
       round.integrity.recorded.id = start.id;
-      round.earlier_failures = reopened[key];
+      if (const auto before = rounds_.find(key); before != rounds_.end()) {
+        round.earlier_attempts = before->second.earlier_attempts;
+        // A job that goes on in a cloud is followed again: the same attempt.
+        const bool same = !start.job.empty() && start.job == jobs[key] && !reopened.contains(key);
+        if (!same) round.earlier_attempts.push_back(before->second.status);
+      }
+      jobs[key] = start.job;
+      reopened.erase(key);
       for (const store::NodeName& node : start.nodes) node_of(round, {small(node.node), node.host});
       rounds_[key] = std::move(round);
       offsets_of[key] = offsets;
       continue;
     }
-    if (kind == store::JournalEvent::round_reopened)
-      reopened[key].push_back(text_at(event, "status"));
+    if (kind == store::JournalEvent::round_reopened) reopened.insert(key);
     const auto at = rounds_.find(key);
     if (at != rounds_.end()) add_event(at->second, kind, event);
   }

@@ -67,7 +67,7 @@ std::string list(const std::vector<const RankEvidence*>& ranks) {
   return rank_list(std::move(numbers));
 }
 
-std::int64_t steps_of(const RankEvidence& rank, const RoundResult& result) {
+std::int64_t steps_of_rank(const RankEvidence& rank, const RoundResult& result) {
   const auto at = std::ranges::find(result.ranks, rank.rank, &RankResult::rank);
   return at == result.ranks.end() ? 0 : at->steps;
 }
@@ -79,17 +79,17 @@ const RankEvidence* first_to_look_at(const std::vector<const RankEvidence*>& ran
   for (const RankEvidence* rank : ranks)
     if (std::ranges::find(evidence.culprits, rank->rank) != evidence.culprits.end()) return rank;
   const auto least = std::ranges::min_element(
-      ranks, {}, [&](const RankEvidence* rank) { return steps_of(*rank, result); });
+      ranks, {}, [&](const RankEvidence* rank) { return steps_of_rank(*rank, result); });
   return least == ranks.end() ? nullptr : *least;
 }
 
 // Whether some of the others made more steps, and none fewer.
 bool is_least_far(const RankEvidence& one, const std::vector<const RankEvidence*>& ranks,
                   const RoundResult& result) {
-  const std::int64_t own = steps_of(one, result);
+  const std::int64_t own = steps_of_rank(one, result);
   bool behind = false;
   for (const RankEvidence* rank : ranks) {
-    const std::int64_t steps = steps_of(*rank, result);
+    const std::int64_t steps = steps_of_rank(*rank, result);
     if (steps < own) return false;
     behind = behind || steps > own;
   }
@@ -103,7 +103,7 @@ Finding ended_for(const RoundEvidence& evidence, const RoundResult& result, std:
   Finding finding{std::move(rule), Severity::invalid, what, advice, ""};
   if (first == nullptr) return finding;
   finding.reason += fmt::format("; {} had to be ended", list(ranks));
-  if (const std::int64_t steps = steps_of(*first, result);
+  if (const std::int64_t steps = steps_of_rank(*first, result);
       steps > 0 && is_least_far(*first, ranks, result))
     finding.reason += fmt::format(", least far was {} at step {}", name_of(*first), steps);
   finding.advice += "; " + see(*first) + kRunAgain;
@@ -214,7 +214,11 @@ std::vector<Finding> status_findings(const plan::CasePlan& plan, const RoundEvid
       findings.push_back(
           {"round-unrecorded", Severity::incomplete,
            or_else(reason, "the evidence of the round could not be written"),
-           std::string("the machine failed, not the training: free space on its disk") + kRunAgain,
+           // Who followed a service's job knows more.
+           !evidence.supervised && !evidence.advice.empty()
+               ? evidence.advice
+               : std::string("the machine failed, not the training: free space on its disk") +
+                     kRunAgain,
            ""});
       break;
     case RoundStatus::not_run:

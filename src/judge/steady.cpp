@@ -286,7 +286,10 @@ void add_step_times(RoundContext& round, const std::vector<StepSeries>& all,
   double steady = 0;
   double done = 0;
   std::size_t stalls = 0;
+  Origin counted_by = Origin::measured;
   for (const StepSeries& series : all) {
+    if (steps_seen(round.evidence.ranks[series.rank], *series.track) < steps_of(*series.track))
+      counted_by = Origin::reported;
     double steps = 0;
     series.each_steady([&](const StepInterval& interval) { steps += interval.steps; });
     const double own = series.steady_seconds();
@@ -297,7 +300,7 @@ void add_step_times(RoundContext& round, const std::vector<StepSeries>& all,
     steady += steps;
     done += static_cast<double>(steps_of(*series.track));
   }
-  round.metrics.add("steady_step_time", mean, outcome.origin, outcome.note);
+  round.metrics.add("steady_step_time", mean, worst(outcome.origin, counted_by), outcome.note);
   if (outcome.half)
     round.metrics.set_interval("steady_step_time", 1 - *outcome.half, 1 + *outcome.half);
   const double share = outcome.unsettled.empty() && done > 0 ? std::min(1.0, steady / done) : 0;
@@ -398,6 +401,9 @@ void compute_steady(RoundContext& round) {
   // level.
   const catalog::KnownMetric* named = catalog::find_known_metric(round.plan.headline);
   if (!round.train || round.plan.automl || (named != nullptr && named->by_workload)) return;
+  round.began_again =
+      std::ranges::any_of(round.evidence.ranks, [](const auto& r) { return r.log.restarts > 0; });
+  if (round.began_again) return;
   std::vector<StepSeries> all = read_series(round);
   if (all.empty()) return;
   const bool job = one_job(all);

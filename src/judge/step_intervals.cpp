@@ -65,6 +65,15 @@ std::int64_t steps_of(const StepTrack& track) {
   return std::max<std::int64_t>(0, track.last_number - track.first_number + 1);
 }
 
+std::int64_t steps_seen(const RankEvidence& rank, const StepTrack& track) {
+  std::uint64_t seen = track.logged;
+  // What the agent saw is of all processes that write into the log.
+  if (rank.dropped_bytes > 0 && rank.log.tracks.size() == 1)
+    seen = std::max(seen, rank.seen_steps.value_or(0));
+  const std::int64_t done = steps_of(track);
+  return seen < static_cast<std::uint64_t>(done) ? static_cast<std::int64_t>(seen) : done;
+}
+
 RoundPauses::RoundPauses(const RoundContext& round) : own_(round.evidence.ranks.size()) {
   if (!round.train) return;
   const std::vector<RankEvidence>& ranks = round.evidence.ranks;

@@ -29,6 +29,10 @@ struct StepInterval {
 /// Steps that were done, by their numbers.
 [[nodiscard]] std::int64_t steps_of(const StepTrack& track);
 
+/// Those of them that were seen to end: STEP_ENDs in the log, or that the agent saw go by where the
+/// log was not kept as a whole. The others are known by the numbers of their neighbors alone.
+[[nodiscard]] std::int64_t steps_seen(const RankEvidence& rank, const StepTrack& track);
+
 /// The evaluations and checkpoints of the ranks: time that is not step time. Where only some ranks
 /// log theirs, the others were waiting for them.
 class RoundPauses {

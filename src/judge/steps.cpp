@@ -35,17 +35,36 @@ struct StepTimes {
   }
 };
 
-void add_step_metrics(RoundContext& round, StepTimes& all, std::uint32_t merged) {
+// Steps by their numbers, and those that were seen to end: the most of any process.
+struct CountedSteps {
+  std::int64_t done = 0;
+  std::int64_t seen = 0;
+
+  void add(const RankEvidence& rank, const StepTrack& track) {
+    done = std::max(done, steps_of(track));
+    seen = std::max(seen, steps_seen(rank, track));
+  }
+  // Steps that nobody saw end are what the workload says, and so is the time of each.
+  [[nodiscard]] Origin origin() const { return seen < done ? Origin::reported : Origin::measured; }
+  [[nodiscard]] std::string note() const {
+    return seen < done ? fmt::format("by their numbers: {} of {} were logged", seen, done) : "";
+  }
+};
+
+void add_step_metrics(RoundContext& round, StepTimes& all, const CountedSteps& steps,
+                      std::uint32_t merged) {
   if (all.per_step.empty()) return;
   const std::string note =
-      merged > 1 ? fmt::format("over groups of {} steps: the log is very long", merged) : "";
+      both(steps.note(),
+           merged > 1 ? fmt::format("over groups of {} steps: the log is very long", merged) : "");
+  const Origin origin = worst(round.clock_origin, steps.origin());
   static constexpr double kPercents[] = {0, 50, 90, 99, 100};
   static constexpr const char* kNames[] = {"step_time_min", "step_time_p50", "step_time_p90",
                                            "step_time_p99", "step_time_max"};
-  round.metrics.add("step_time_mean", all.mean(), round.clock_origin);
+  round.metrics.add("step_time_mean", all.mean(), origin, steps.note());
   const auto values = stats::percentiles(std::move(all.per_step), kPercents);
   for (std::size_t i = 0; i < values.size(); ++i)
-    round.metrics.add(kNames[i], values[i], round.clock_origin, note);
+    round.metrics.add(kNames[i], values[i], origin, note);
 }
 
 // Ranks that reduce their gradients together all take as long as the slowest; they differ in
@@ -256,7 +275,7 @@ void compute_steps(RoundContext& round) {
   const RoundEvidence& evidence = round.evidence;
   const RoundPauses pauses(round);
   StepTimes all;
-  std::int64_t steps = 0;
+  CountedSteps steps;
   bool logged = false;
   std::uint32_t merged = 1;
   for (std::size_t i = 0; i < evidence.ranks.size(); ++i) {
@@ -278,24 +297,28 @@ void compute_steps(RoundContext& round) {
     for (const StepTrack& track : rank.log.tracks) {
       own.add(step_intervals(round, rank, track, pauses.of(i)));
       out.steps = std::max(out.steps, steps_of(track));
+      steps.add(rank, track);
       logged = logged || track.logged > 0;
       merged = std::max(merged, track.merged);
     }
     out.mean_step_s = own.mean();
     out.mean_own_s = own_time(rank, out.mean_step_s);
-    steps = std::max(steps, out.steps);
     all.per_step.insert(all.per_step.end(), own.per_step.begin(), own.per_step.end());
     all.seconds += own.seconds;
     all.steps += own.steps;
     all.swallowed += own.swallowed;
     round.result.ranks.push_back(std::move(out));
   }
-  if (logged) round.metrics.add("steps", static_cast<double>(steps));
+  if (logged) {
+    round.metrics.add("steps", static_cast<double>(steps.done), steps.origin(), steps.note());
+    round.fact("steps_seen", static_cast<double>(steps.seen),
+               steps.seen < steps.done ? fmt::format("of {} by their numbers", steps.done) : "");
+  }
   constexpr double kFewestSteps = 10;
   if (all.steps >= kFewestSteps)
     round.fact("steps_in_pauses", all.swallowed / all.steps,
                fmt::format("{:.0f} of {:.0f} steps", all.swallowed, all.steps));
-  add_step_metrics(round, all, merged);
+  add_step_metrics(round, all, steps, merged);
   add_stragglers(round);
   add_throughput_series(round, pauses);
   add_loss_series(round);

@@ -118,6 +118,14 @@ std::optional<double> compute_data_time(RoundContext& round) {
   return mean;
 }
 
+// Of a training that began again: the time of all attempts counts.
+void add_instead_of_steady(RoundContext& round, const std::string& name, double rate,
+                           const std::string& note) {
+  if (round.began_again)
+    round.metrics.add(name, rate, worst(round.train_origin, Origin::estimated),
+                      both("of the whole training: it began again", note));
+}
+
 void compute_throughput(RoundContext& round) {
   if (!round.train) return;
   const double train = round.train->length();
@@ -131,6 +139,7 @@ void compute_throughput(RoundContext& round) {
     const Origin origin = round.train_origin;
     round.metrics.add("samples", samples->value, Origin::measured, samples->note);
     round.metrics.add("p_whole", samples->value / train, origin, note);
+    add_instead_of_steady(round, "steady_throughput", samples->value / train, note);
     if (eval && train - *eval > 0)
       round.metrics.add("p_train", samples->value / (train - *eval), origin, note);
     if (eval && data && train - *eval - *data > 0)
@@ -141,8 +150,10 @@ void compute_throughput(RoundContext& round) {
     const std::string note = both(tokens->note, round.train_note);
     round.metrics.add("tokens", tokens->value, Origin::measured, tokens->note);
     round.metrics.add("tokens_per_s", tokens->value / train, round.train_origin, note);
-    round.metrics.add("tokens_per_s_per_device", tokens->value / train / round.plan.world_size(),
-                      round.train_origin, note);
+    const double per_device = tokens->value / train / round.plan.world_size();
+    round.metrics.add("tokens_per_s_per_device", per_device, round.train_origin, note);
+    add_instead_of_steady(round, "steady_tokens_per_s", tokens->value / train, note);
+    add_instead_of_steady(round, "steady_tokens_per_s_per_device", per_device, note);
   }
   double flops = 0;
   bool flops_known = false;

@@ -136,7 +136,7 @@ double correlation_around(std::span<const double> values, std::size_t split) {
 
 /// How many neighbors have to stay together so that random orders of them depend on each other as
 /// the values do.
-std::size_t block_length(std::span<const double> values, std::size_t split) {
+std::size_t block_length_around(std::span<const double> values, std::size_t split) {
   const std::size_t n = values.size();
   const double correlation = correlation_around(values, split);
   if (correlation < 1 / std::sqrt(static_cast<double>(n))) return 1;
@@ -226,7 +226,7 @@ bool beyond_any_order(std::span<const double> values, double found, double false
 
 bool is_change(std::span<const double> values, const Split& split, std::span<const double> weights,
                double false_rate) {
-  const std::size_t length = block_length(values, split.at);
+  const std::size_t length = block_length_around(values, split.at);
   if (length == 1 && beyond_any_order(values, split.size, false_rate)) return true;
   if (length == 1) return beats_shuffled_splits(values, split.size, weights, false_rate);
   return beats_random_orders(

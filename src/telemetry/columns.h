@@ -50,6 +50,32 @@ enum class Quantity : std::uint8_t {
   return kUnits[static_cast<std::size_t>(quantity)];
 }
 
+/// The values that a column can hold. One beyond is written as its source said it, and read as not
+/// known: wide enough for whatever is built, narrow enough for a wrong unit to show.
+struct Bounds {
+  double least = 0;
+  double most = 0;
+};
+[[nodiscard]] constexpr Bounds bounds_of(Quantity quantity) noexcept {
+  switch (quantity) {
+    case Quantity::ratio:
+    case Quantity::flag:
+      return {0, 1};
+    case Quantity::bytes:
+      return {0, 1e16};
+    case Quantity::power:
+    case Quantity::frequency:
+      return {0, 1e5};
+    case Quantity::temperature:
+      return {-100, 500};
+    case Quantity::energy:
+    case Quantity::rate:
+    case Quantity::count:
+      break;
+  }
+  return {0, 1e15};
+}
+
 /// A Prometheus metric family; without a name the column is not exported.
 struct Family {
   std::string_view name;
@@ -69,6 +95,12 @@ struct ColumnInfo {
   /// Whether it counts from an arbitrary start and never falls.
   [[nodiscard]] constexpr bool is_counter() const noexcept {
     return quantity == Quantity::energy || quantity == Quantity::count;
+  }
+  /// Whether it can be such a value; one that is not known cannot.
+  [[nodiscard]] constexpr bool holds(double value) const noexcept {
+    const Bounds bounds = bounds_of(quantity);
+    return value >= bounds.least && value <= bounds.most &&
+           (quantity != Quantity::flag || value == 0 || value == 1);
   }
   /// Factor from the column's unit to Prometheus' base unit.
   [[nodiscard]] constexpr double base_factor() const noexcept {
@@ -116,9 +148,9 @@ inline constexpr auto kColumnTable = [] {
              "clock of the device's memory", Family{},
              family("assay_device_memory_clock_hertz", "Clock of the device's memory.")),
       column(Column::throttle, "throttle", Quantity::flag, 0,
-             "1 while heat, power or hardware slow the device down", Family{},
+             "1 while heat, the power brake or hardware slow the device down", Family{},
              family("assay_device_throttled",
-                    "1 while heat, power or hardware slow the device down, else 0.")),
+                    "1 while heat, the power brake or hardware slow the device down, else 0.")),
       column(Column::ecc_errors, "ecc_errors", Quantity::count, 0,
              "errors that ECC could not correct, a counter", Family{},
              family("assay_device_ecc_errors_total", "Errors that ECC could not correct.")),
@@ -180,5 +212,16 @@ class Values {
  private:
   std::array<double, kColumns> values_{};
 };
+
+/// Makes what a column cannot hold not known, and calls `visit(column, value)` with each.
+template <class Visit>
+constexpr void drop_impossible(Values& values, const Visit& visit) {
+  for (const ColumnInfo& column : kColumnTable) {
+    double& value = values[column.column];
+    if (value != value || column.holds(value)) continue;
+    visit(column, value);
+    value = kUnknown;
+  }
+}
 
 }  // namespace assay::telemetry

@@ -231,7 +231,9 @@ void Recorder::Impl::rapl_rows(const Instant& when) {
 void Recorder::Impl::on_device(const DeviceReading& reading, const Instant& when) {
   const auto index = static_cast<std::size_t>(reading.index);
   if (index >= seen_.size()) seen_.resize(index + 1);
+  // The table has what the sampler said, as evidence; what is shown is what can be.
   seen_[index] = Device{reading.values, when.mono_ns};
+  drop_impossible(seen_[index]->values, [](const ColumnInfo& /*column*/, double /*value*/) {});
   device_news_ = true;
   if (!reading.pids.empty() && config_.on_device_processes)
     config_.on_device_processes(reading.index, reading.pids);
@@ -243,7 +245,7 @@ void Recorder::Impl::on_device(const DeviceReading& reading, const Instant& when
 }
 
 void Recorder::Impl::on_ipmi(double watts, const Instant& when) {
-  ipmi_w_ = watts;
+  ipmi_w_ = info(Column::power_w).holds(watts) ? watts : kUnknown;
   ipmi_ns_ = when.mono_ns;
   ipmi_new_ = true;
   append_row(buffer_, when, "ipmi", row_of(watts, kUnknown));

@@ -21,6 +21,9 @@ class TableReader {
 
   /// `line` without its newline; not empty. Of a row, sets `row`.
   [[nodiscard]] Line read(std::string_view line, Row& row);
+  /// Values so far that their columns cannot hold, and the first of them.
+  [[nodiscard]] std::uint64_t impossible_values() const noexcept;
+  [[nodiscard]] const std::string& first_impossible() const noexcept;
   /// Row::source counts in it.
   [[nodiscard]] const std::vector<std::string>& sources() const noexcept;
 

@@ -4,8 +4,12 @@
 #include <optional>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "core/parse_number.h"
 #include "core/regular_file.h"
+#include "core/text.h"
+#include "core/units.h"
 #include "telemetry/table_reader.h"
 
 namespace assay::telemetry {
@@ -78,6 +82,8 @@ struct TableReader::State {
   std::optional<Layout> layout;
   std::vector<std::string> names;
   std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> sources;
+  std::uint64_t impossible = 0;
+  std::string first_impossible;
 
   bool read_row(std::string_view text, Row& row) {
     row = {};
@@ -105,6 +111,11 @@ struct TableReader::State {
     });
     if (!read || place != layout->size()) return false;
     row.source = source_index(source);
+    drop_impossible(row.values, [&](const ColumnInfo& column, double value) {
+      if (impossible++ == 0)
+        first_impossible =
+            fmt::format("{} of {} is {}", column.name, printable(source), format_number(value));
+    });
     return true;
   }
 
@@ -122,6 +133,14 @@ TableReader::~TableReader() = default;
 
 const std::vector<std::string>& TableReader::sources() const noexcept {
   return state_->names;
+}
+
+std::uint64_t TableReader::impossible_values() const noexcept {
+  return state_->impossible;
+}
+
+const std::string& TableReader::first_impossible() const noexcept {
+  return state_->first_impossible;
 }
 
 TableReader::Line TableReader::read(std::string_view line, Row& row) {
@@ -156,6 +175,8 @@ Table read_table(const std::filesystem::path& path) {
     if (what == TableReader::Line::malformed) ++table.malformed_rows;
   }
   table.sources = reader.sources();
+  table.impossible_values = reader.impossible_values();
+  table.first_impossible = reader.first_impossible();
   return table;
 }
 

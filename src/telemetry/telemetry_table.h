@@ -22,8 +22,10 @@ struct Row {
 /// What one node recorded during a round.
 struct Table {
   std::vector<std::string> sources;
-  std::vector<Row> rows;             ///< in file order
-  std::uint64_t malformed_rows = 0;  ///< unreadable lines (a torn last line, a full disk)
+  std::vector<Row> rows;                ///< in file order
+  std::uint64_t malformed_rows = 0;     ///< unreadable lines (a torn last line, a full disk)
+  std::uint64_t impossible_values = 0;  ///< that their columns cannot hold; not known in the rows
+  std::string first_impossible{};       ///< "power_w of dev0 is -100"
 };
 
 /// Reads by the names in the header, so that the files of older and newer versions stay readable:

@@ -33,9 +33,9 @@ TEST(StepsCsv, ARowForEveryStepWithWhatTheTrainerAdded) {
   EXPECT_EQ(write_steps(RunFiles(run.path()), out.path() / "steps.csv"), 2U);
   EXPECT_EQ(read_file(out.path() / "steps.csv"),
             "case,round,rank,host,step,time_s,elapsed_s,step_s,loss,samples,global_samples,tokens,"
-            "flops,lr,data_s,compute_s,comm_s,optimizer_s,grad_norm\n"
-            "c,1,0,n0,10,1794799618,1,,0.5,32,,,,,,,,,\n"
-            "c,1,0,n0,11,1794799620,3,2,NaN,,,,,,,,,,2\n");
+            "flops,lr,data_s,compute_s,comm_s,optimizer_s,bubble_s,grad_norm\n"
+            "c,1,0,n0,10,1794799618,1,,0.5,32,,,,,,,,,,\n"
+            "c,1,0,n0,11,1794799620,3,2,NaN,,,,,,,,,,,2\n");
 }
 
 TEST(StepsCsv, PartsOfARotatedLogFollowEachOther) {

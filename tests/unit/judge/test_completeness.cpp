@@ -68,6 +68,18 @@ TEST(Completeness, MissesWhatTheAgentHadWritten) {
   EXPECT_THAT(facts.at("logged_steps_missing").detail, HasSubstr("100 of the 180"));
 }
 
+TEST(Completeness, MissesWhatAJobsServiceHasAndDidNotHandOut) {
+  RankEvidence rank = constant_rank(0);
+  rank.log.bytes = 0;
+  rank.output_bytes = 17'696;
+  RoundEvidence round = round_of({rank});
+  round.supervised = false;
+  const Facts facts = facts_of(round);
+  EXPECT_EQ(facts.at("log_bytes_missing").value, 17'696);
+  EXPECT_THAT(facts.at("log_bytes_missing").detail,
+              HasSubstr("has 0 bytes, and the job's service says 17696"));
+}
+
 TEST(Completeness, AllowsWhatProcessesWriteAfterTheirRank) {
   RankEvidence rank = constant_rank(0);
   rank.log.bytes = 5'000;

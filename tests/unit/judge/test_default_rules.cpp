@@ -249,8 +249,8 @@ const std::map<std::string, Break>& faults() {
       {"times-rise", [](auto& s) { s.round.ranks[1].log.audit.back_s = 1; }},
       {"times-not-squeezed",
        [](auto& s) {
-         s.round.ranks[1].log.audit.came_in_s = 10;
-         s.round.ranks[1].log.audit.said_in_s = 5;
+         s.round.ranks[1].log.audit.by_mono.came_in_s = 10;
+         s.round.ranks[1].log.audit.by_mono.said_in_s = 5;
        }},
       {"steps-differ",
        [](auto& s) {
@@ -291,7 +291,8 @@ const std::map<std::string, Break>& faults() {
          s.plan.metrics.push_back({"p_whole", "x", "1", Better::higher, "last", "mean"});
          for (auto& rank : s.round.ranks) rank.log.outputs.push_back({7});
        }},
-      {"first-attempt", [](auto& s) { s.round.earlier_failures = {"failed"}; }},
+      {"first-attempt", [](auto& s) { s.round.earlier_attempts = {RoundStatus::failed}; }},
+      {"logs-known", [](auto& s) { s.round.foreign_logs = {"case/round1/n/rank7.out.log"}; }},
       {"min-steps",
        [](auto& s) {
          for (auto& rank : s.round.ranks) rank = constant_rank(rank.rank, {.steps = 9});
@@ -363,6 +364,11 @@ const std::map<std::string, Break>& faults() {
          s.round.nodes[0].clock_behind_s = -3600;
        }},
       {"telemetry-present", [](auto& s) { s.round.nodes[0].telemetry = {}; }},
+      {"telemetry-possible",
+       [](auto& s) {
+         s.round.nodes[0].telemetry.impossible_values = 1;
+         s.round.nodes[0].telemetry.first_impossible = "power_w of dev0 is -100";
+       }},
       {"telemetry-gaps",
        [](auto& s) {
          for (auto& rank : s.round.ranks) rank.end = moment(40);

@@ -230,10 +230,104 @@ TEST_F(JudgeRun, SaysThatARoundWasRunAgainAfterItFailed) {
   const RoundEvidence after =
       RoundJournal(store::Journal::read(dir() / "journal.jsonl")).round("case", 1);
   EXPECT_EQ(after.status, RoundStatus::completed);
-  EXPECT_EQ(after.earlier_failures, std::vector<std::string>{"failed"});
+  EXPECT_EQ(after.earlier_attempts, std::vector{RoundStatus::failed});
   Facts facts;
   (void)judge_round(case_plan(1, 2), after, &facts);
   EXPECT_EQ(facts.at("failed_attempts").value, 1);
+}
+
+TEST_F(JudgeRun, SaysHowOftenARoundWasCutOffAndBegunAgain) {
+  create();
+  start_round(1, -1000);
+  event("run_resume", -900, R"("run": "x")");
+  start_round(1, -800);
+  event("round_end", -750, key(1) + R"(, "status": "lost", "reason": "")");
+  start_round(1);
+  const RoundEvidence round =
+      RoundJournal(store::Journal::read(dir() / "journal.jsonl")).round("case", 1);
+  EXPECT_EQ(round.earlier_attempts, (std::vector{RoundStatus::interrupted, RoundStatus::lost}));
+  plan::CasePlan plan = case_plan(1, 2);
+  Facts facts;
+  (void)judge_round(plan, round, &facts);
+  EXPECT_EQ(facts.at("failed_attempts").value, 2);
+  EXPECT_EQ(facts.at("failed_attempts").detail, "interrupted: 1, lost: 1");
+  plan.automl.emplace();
+  (void)judge_round(plan, round, &facts);
+  EXPECT_EQ(facts.at("failed_attempts").value, 0) << "an experiment goes on where it was";
+}
+
+TEST_F(JudgeRun, TakesAJobThatIsFollowedAgainForTheSameAttempt) {
+  create();
+  const auto begin = [&](const std::string& job) {
+    event("round_start", -1, key(1) + R"(, "nodes": [], "job": ")" + job + "\"");
+  };
+  const auto attempts = [&] {
+    return RoundJournal(store::Journal::read(dir() / "journal.jsonl"))
+        .round("case", 1)
+        .earlier_attempts.size();
+  };
+  begin("job-a");
+  begin("job-a");
+  EXPECT_EQ(attempts(), 0U);
+  begin("job-b");
+  EXPECT_EQ(attempts(), 1U) << "it was made anew";
+  event("round_reopened", -1, key(1) + R"(, "status": "failed")");
+  begin("job-b");
+  EXPECT_EQ(attempts(), 2U);
+}
+
+// A rank can write what it likes into the folder of its node.
+TEST_F(JudgeRun, DoesNotCountLogsOfRanksThatNoAgentStarted) {
+  plan_.cases[0].rules = {rule("logs-known", "logs_foreign", std::nullopt, 0)};
+  create();
+  start_round(1);
+  for (const int rank : {0, 1, 2, 7}) write_log(1, rank);
+  fs::copy_file(node_dir(1) / "rank0.out.log", node_dir(1) / "rank00.out.log");
+  fs::copy_file(node_dir(1) / "rank0.out.log", node_dir(1) / "rank99999999999.out.log");
+  end_round(1);
+  const RoundResult round = judge().cases[0].rounds[0];
+  EXPECT_THAT(round.ranks, SizeIs(2));
+  EXPECT_NEAR(*metric(round, "p_whole"), 640, 1e-6);
+  EXPECT_EQ(round.validity, Validity::invalid);
+  ASSERT_NE(finding(round.findings, "logs-known"), nullptr);
+  EXPECT_THAT(finding(round.findings, "logs-known")->reason,
+              HasSubstr("case/round1/node0_noderank0/rank00.out.log, "
+                        "case/round1/node0_noderank0/rank2.out.log, "));
+}
+
+TEST_F(JudgeRun, DoesNotCountALogOnAnotherNodeThanItsRank) {
+  plan_.cases = {case_plan(2, 1)};
+  create();
+  event("round_start", -0.1,
+        key(1) + R"(, "nodes": [{"node": 0, "host": "node0"}, {"node": 1, "host": "node1"}])");
+  for (const char* node : {"0", "1"})
+    event("rank_start", 0,
+          key(1) + ", \"rank\": " + node + ", \"node\": " + node + ", \"host\": \"node" + node +
+              "\"");
+  write_log(1, 0);
+  write_log(1, 1);  // on node 0, where rank 1 does not run
+  const store::RunDir run = store::RunDir::open(dir());
+  RoundEvidence round =
+      RoundJournal(store::Journal::read(dir() / "journal.jsonl")).round("case", 1);
+  round.status = RoundStatus::completed;
+  load_files(run, plan_.cases[0], round, 1);
+  EXPECT_EQ(round.foreign_logs,
+            std::vector<std::string>{"case/round1/node0_noderank0/rank1.out.log"});
+  ASSERT_THAT(round.ranks, SizeIs(2));
+  EXPECT_FALSE(round.ranks[1].log.found);
+}
+
+TEST_F(JudgeRun, OfARoundThatWasCutOffReadsLogsOfPlannedRanksThatTheJournalLacks) {
+  create();
+  event("round_start", -0.1, key(1) + R"(, "nodes": [{"node": 0, "host": "node0"}])");
+  for (const int rank : {1, 2}) write_log(1, rank);
+  const store::RunDir run = store::RunDir::open(dir());
+  RoundEvidence round =
+      RoundJournal(store::Journal::read(dir() / "journal.jsonl")).round("case", 1);
+  load_files(run, plan_.cases[0], round, 1);
+  ASSERT_THAT(round.ranks, SizeIs(1));
+  EXPECT_EQ(round.ranks[0].rank, 1);
+  EXPECT_THAT(round.foreign_logs, SizeIs(1)) << "the plan has two ranks";
 }
 
 TEST_F(JudgeRun, OfARoundWithoutEndIsInterrupted) {

@@ -46,6 +46,34 @@ TEST(Plausibility, NamesRankLineAndTimesOfAClockThatRunsTenTimesAsFast) {
   EXPECT_EQ(origin(j.result, "train_time"), "claimed");
 }
 
+TEST(Plausibility, TakesPartsThatFillTheirSteps) {
+  RankEvidence rank = constant_rank(0, {.train_start = 0.1, .steps = 60, .step_s = 0.02});
+  for (int i = 0; i < 60; ++i) {
+    rank.log.compute_s.add(0.02);
+    rank.log.comm_s.add(0.005);
+    rank.log.bubble_s.add(0.005);
+  }
+  EXPECT_EQ(outside(round_of({rank})), 0);
+}
+
+TEST(Plausibility, NamesThePartOfStepsThatIsLongerThanTheSteps) {
+  RankEvidence rank = constant_rank(0, {.train_start = 0.1, .steps = 60, .step_s = 0.02});
+  for (int i = 0; i < 60; ++i) rank.log.compute_s.add(0.1);
+  const Judged j = judged(round_of({rank}));
+  EXPECT_GT(j.facts.at("times_outside_run_s").value, 4);
+  EXPECT_THAT(j.facts.at("times_outside_run_s").detail,
+              HasSubstr("rank 0: compute_s adds up to 6.000 s in "));
+}
+
+TEST(Plausibility, ABubbleIsNotLongerThanTheCommunicationThatItIsAPartOf) {
+  RankEvidence rank = constant_rank(0, {.train_start = 0.1, .steps = 60, .step_s = 0.02});
+  for (int i = 0; i < 60; ++i) {
+    rank.log.comm_s.add(0.001);
+    rank.log.bubble_s.add(0.01);
+  }
+  EXPECT_NEAR(outside(round_of({rank})), 0.54, 1e-9);
+}
+
 TEST(Plausibility, RecognizesAReplayedLog) {
   RankEvidence rank = constant_rank(0, {.exit_s = 4});
   move_times(rank.log, 0, -509);
@@ -236,6 +264,17 @@ TEST_F(Audit, FindsLinesThatAreThereTwice) {
   EXPECT_EQ(read().counters_back, 1U);
 }
 
+// A logger with two handlers stamps each of them.
+TEST_F(Audit, FindsAStepThatIsLoggedTwiceWithTwoTimes) {
+  for (int i = 1; i <= 10; ++i) {
+    step(i, i, i);
+    step(i, i + 0.001, i);
+  }
+  EXPECT_EQ(read().repeated, 10U);
+  EXPECT_EQ(read().first_repeated.line, 2U);
+  EXPECT_EQ(read().counters_back, 0U);
+}
+
 TEST_F(Audit, TakesTwoProcessesOfANodesLogForWhatTheyAre) {
   plan_.launch = plan::LaunchMode::per_node;
   for (int i = 1; i <= 10; ++i) {
@@ -270,7 +309,7 @@ TEST_F(Audit, ComparesTimesWithTheMomentALineWasThere) {
 // Twenty seconds of ten steps a second: line n is written at `written(n)`, says `said(n)`, and a
 // link of the chain comes every second.
 template <class Written, class Said>
-LogAudit audit_of_lines(const Written& written, const Said& said) {
+LogAudit audit_of_lines(const Written& written, const Said& said, bool monotonic = true) {
   constexpr int kLines = 200;
   RankLog log;
   const plan::CasePlan plan = case_plan();
@@ -288,33 +327,77 @@ LogAudit audit_of_lines(const Written& written, const Said& said) {
   perflog::Parser parser([&](const perflog::Event& e) { reader.on_event(e); });
   for (int n = 1; n <= kLines; ++n)
     parser.feed("[PerfLog] {\"event\": \"STEP_END\", \"step\": " + std::to_string(n) +
-                ", \"metadata\": {\"mono_us\": " + std::to_string(std::llround(said(n) * 1e6)) +
+                ", \"metadata\": {" +
+                (monotonic ? "\"mono_us\": " + std::to_string(std::llround(said(n) * 1e6))
+                           : "\"time_ms\": " + std::to_string(std::llround(said(n) * 1e3))) +
                 "}}\n");
   parser.finish();
   reader.on_end();
   return log.audit;
 }
 
-double squeezed(const LogAudit& audit) {
-  RankEvidence rank = constant_rank(0);
-  rank.log.audit.came_in_s = audit.came_in_s;
-  rank.log.audit.said_in_s = audit.said_in_s;
+double squeezed(const LogAudit& audit, bool monotonic = true) {
+  RankEvidence rank = constant_rank(0, {.monotonic = monotonic});
+  rank.log.audit.by_mono = audit.by_mono;
+  rank.log.audit.by_wall = audit.by_wall;
   return judged(round_of({rank})).facts.at("times_squeezed_s").value;
 }
 
 TEST(Arrival, OfLinesThatSayThatHalfOfTheTimePassedIsNoticed) {
   const LogAudit audit =
       audit_of_lines([](int n) { return 0.1 * n; }, [](int n) { return 0.05 * n; });
-  EXPECT_NEAR(audit.came_in_s, 18, 0.01);  // from when the first lines were there to the last link
-  EXPECT_NEAR(audit.said_in_s, 10, 0.1);
-  EXPECT_EQ(audit.slow_line.line, 200U);
+  // From when the first lines were there to the last link.
+  EXPECT_NEAR(audit.by_mono.came_in_s, 18, 0.01);
+  EXPECT_NEAR(audit.by_mono.said_in_s, 10, 0.1);
+  EXPECT_EQ(audit.by_mono.slow_line.line, 200U);
   EXPECT_NEAR(squeezed(audit), 8, 0.2);
+}
+
+TEST(Arrival, OfLinesWithoutMonotonicTimeIsHeldAgainstTheirWallClock) {
+  const auto written = [](int n) { return 0.1 * n; };
+  const LogAudit slow = audit_of_lines(
+      written, [](int n) { return 0.01 * n; }, false);
+  EXPECT_NEAR(squeezed(slow, false), 16, 0.2);
+  EXPECT_EQ(squeezed(audit_of_lines(written, written, false), false), 0);
+  // The wall clock that a node sets back is not the rank's doing.
+  RankEvidence rank = constant_rank(0, {.monotonic = false});
+  rank.log.audit.by_wall = {20, 14, {}};
+  RoundEvidence round = round_of({rank});
+  add_row(round.nodes[0], 0, "node", {});
+  EXPECT_NEAR(judged(round).facts.at("times_squeezed_s").value, 6, 1e-9);
+  for (int t = 1; t <= 3; ++t) {
+    add_row(round.nodes[0], t, "node", {});
+    round.nodes[0].telemetry.rows.back().wall_ns -= 5'000'000'000;
+  }
+  EXPECT_EQ(judged(round).facts.at("times_squeezed_s").value, 0);
+}
+
+// Leaving out the times of most lines must not hide that they came for so long.
+TEST(Arrival, OfLinesWithoutTimesCounts) {
+  RankLog log;
+  const plan::CasePlan plan = case_plan();
+  RankLogReader reader(plan, log);
+  std::vector<Arrivals::Seen> links;
+  for (std::int64_t second = 1; second <= 22; ++second)
+    links.push_back({{second * 1'000'000'000, 0},
+                     static_cast<std::uint64_t>(second),
+                     (second - 1) * 1'000'000'000});
+  const Arrivals arrivals(links);
+  reader.use(&arrivals);
+  perflog::Parser parser([&](const perflog::Event& e) { reader.on_event(e); });
+  parser.feed("[PerfLog] {\"event\": \"TRAIN_START\", \"metadata\": {\"mono_us\": 1000000}}\n");
+  for (int n = 1; n <= 20; ++n) parser.feed("[PerfLog] {\"event\": \"STEP_END\"}\n");
+  parser.feed("[PerfLog] {\"event\": \"TRAIN_END\", \"metadata\": {\"mono_us\": 3000000}}\n");
+  parser.finish();
+  reader.on_end();
+  EXPECT_NEAR(log.audit.by_mono.came_in_s, 20, 0.01);
+  EXPECT_NEAR(log.audit.by_mono.said_in_s, 2, 0.01);
 }
 
 TEST(Arrival, OfLinesThatAreWrittenWhenTheySayIsFine) {
   const LogAudit audit =
       audit_of_lines([](int n) { return 0.1 * n; }, [](int n) { return 0.1 * n; });
-  EXPECT_LT(audit.came_in_s, audit.said_in_s);
+  EXPECT_LT(audit.by_mono.came_in_s, audit.by_mono.said_in_s);
   EXPECT_EQ(squeezed(audit), 0);
 }
 
@@ -326,7 +409,7 @@ TEST(Arrival, OfLinesThatABufferHoldsBackIsFine) {
   // All at once, at the end: nothing can be said.
   const LogAudit whole =
       audit_of_lines([](int /*n*/) { return 20.5; }, [](int n) { return 0.1 * n; });
-  EXPECT_EQ(whole.came_in_s, 0);
+  EXPECT_EQ(whole.by_mono.came_in_s, 0);
 }
 
 TEST(Arrival, OfLinesThatAllComeTwoSecondsLateIsFine) {

@@ -85,6 +85,12 @@ TEST(RankLogReader, CountsLossesThatAreNoNumbersInEverySpelling) {
   EXPECT_EQ(log.first_nonfinite_step, 7);
 }
 
+TEST(RankLogReader, CountsLossesAtTheEndThatAreNoNumbers) {
+  const RankLog log = read(line(
+      "FINISHED", R"("value": {"final_loss": NaN, "final_eval_loss": Infinity, "loss": 1.0})", 1));
+  EXPECT_EQ(log.nonfinite_losses, 2U);
+}
+
 TEST(RankLogReader, ForgetsStepsBeforeTrainingAndIgnoresThoseAfterIt) {
   std::string text = line("STEP_END", R"("value": {"samples": 100})", 1);
   text += line("TRAIN_START", "", 2);

@@ -157,6 +157,14 @@ TEST(FailedRound, HasItsReasonFirstWhereItsRanksWereStopped) {
   EXPECT_THAT(judge_round(case_plan(), evidence).findings[0].reason, HasSubstr("exit 143"));
 }
 
+TEST(UnrecordedRound, OfAJobOfAServiceHasTheAdviceOfWhoFollowedIt) {
+  RoundEvidence evidence = with_status(RoundStatus::unrecorded, {constant_rank(0)});
+  evidence.advice = "let the job give its results other names";
+  EXPECT_THAT(judge_round(case_plan(), evidence).findings[0].advice, HasSubstr("free space"));
+  evidence.supervised = false;
+  EXPECT_EQ(judge_round(case_plan(), evidence).findings[0].advice, evidence.advice);
+}
+
 TEST(UnrecordedRound, SaysWhatCouldNotBeWrittenAndHowToRunItAgain) {
   RoundEvidence evidence = with_status(RoundStatus::unrecorded, {constant_rank(0)});
   evidence.reason = "rank0.out.log could not be written on node0: No space left on device";

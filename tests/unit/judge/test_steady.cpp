@@ -273,6 +273,24 @@ TEST(Steady, IsWhatAnIndependentProgramFindsInTheRawLines) {
   EXPECT_NEAR(independent, 2 * 32 / 0.03, 0.01 * 2 * 32 / 0.03);
 }
 
+// What passed between the attempts is in no step, and would be lost.
+TEST(Steady, OfATrainingThatBeganAgainIsThatOfTheWholeTraining) {
+  RankEvidence rank = constant_rank(0);
+  rank.log.restarts = 1;
+  rank.log.tracks[0].steps[50].after_break = true;
+  for (std::size_t i = 50; i < rank.log.tracks[0].steps.size(); ++i)
+    rank.log.tracks[0].steps[i].at = stamp(12 + 0.1 * static_cast<double>(i));
+  rank.log.train_end = stamp(22);
+  rank.log.last_event = stamp(22);
+  rank.end = moment(23);
+  const RoundResult round = judge_round(case_plan(), round_of({rank}));
+  EXPECT_NEAR(*metric(round, "p_whole"), 160, 1e-6);
+  EXPECT_NEAR(*metric(round, "steady_throughput"), 160, 1e-6);
+  EXPECT_EQ(origin(round, "steady_throughput"), "estimated");
+  EXPECT_FALSE(metric(round, "steady_step_time"));
+  EXPECT_FALSE(round.steady);
+}
+
 TEST(Steady, IsNotAskedOfStepsOfSeveralKinds) {
   auto plan = case_plan();
   plan.headline = "triad_bytes_per_s";

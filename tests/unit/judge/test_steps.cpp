@@ -124,6 +124,30 @@ TEST(Steps, AreCountedFromTheirNumbers) {
   EXPECT_EQ(*metric(judge_round(case_plan(), round_of({rank})), "steps"), 100);
 }
 
+// Every hundredth step is logged: the others are what the log says.
+TEST(Steps, ThatNobodySawAreReportedAndDoNotCountAsSeen) {
+  RankEvidence rank = constant_rank(0, {.steps = 12});
+  StepTrack& track = rank.log.tracks[0];
+  for (Step& step : track.steps) step.number *= 100;
+  track.first_number = track.stride = 100;
+  track.last_number = 1200;
+  Facts facts;
+  const RoundResult sparse = judge_round(case_plan(), round_of({rank}), &facts);
+  EXPECT_EQ(*metric(sparse, "steps"), 1200);
+  EXPECT_EQ(origin(sparse, "steps"), "reported");
+  EXPECT_EQ(origin(sparse, "step_time_mean"), "reported");
+  EXPECT_EQ(origin(sparse, "steady_step_time"), "reported");
+  EXPECT_EQ(origin(sparse, "p_whole"), "measured") << "samples are summed, not multiplied";
+  EXPECT_EQ(facts.at("steps_seen").value, 12);
+  EXPECT_EQ(facts.at("steps_seen").detail, "of 1200 by their numbers");
+
+  rank.dropped_bytes = 1;  // the middle of the log was not kept, but its agent saw it
+  rank.seen_steps = 1200;
+  const RoundResult cut = judge_round(case_plan(), round_of({rank}), &facts);
+  EXPECT_EQ(origin(cut, "steps"), "measured");
+  EXPECT_EQ(facts.at("steps_seen").value, 1200);
+}
+
 TEST(Stragglers, AreMeasuredAgainstTheMedianRank) {
   const RoundResult round =
       judge_round(case_plan(1, 3),

@@ -149,6 +149,23 @@ TEST(Table, SkipsAndCountsBrokenLines) {
   EXPECT_EQ(table.malformed_rows, 9U);
 }
 
+TEST(Table, WhatAColumnCannotHoldIsNotKnownAndCounted) {
+  const Table table = table_of(
+      "mono_ns,wall_ns,source,util,power_w,throttle,temp_c\n"
+      "1,1,dev0,0.5,-100,0,-20\n2,2,dev1,7.5,1e12,2,20\n3,3,dev1,1,99999,1,20\n");
+  ASSERT_EQ(table.rows.size(), 3U);
+  EXPECT_EQ(table.malformed_rows, 0U);
+  EXPECT_EQ(table.impossible_values, 4U);
+  EXPECT_EQ(table.first_impossible, "power_w of dev0 is -100");
+  EXPECT_EQ(table.rows[0][Column::util], 0.5);
+  EXPECT_TRUE(std::isnan(table.rows[0][Column::power_w]));
+  EXPECT_EQ(table.rows[0][Column::temp_c], -20);
+  for (const Column column : {Column::util, Column::power_w, Column::throttle}) {
+    EXPECT_TRUE(std::isnan(table.rows[1][column])) << info(column).name;
+    EXPECT_FALSE(std::isnan(table.rows[2][column])) << info(column).name;
+  }
+}
+
 TEST(Columns, AreFoundByName) {
   for (const ColumnInfo& column : kColumnTable) EXPECT_EQ(parse_column(column.name), column.column);
   EXPECT_FALSE(parse_column("utilisation"));
@@ -165,6 +182,12 @@ TEST(Columns, AreInTheDocsAsInTheTable) {
       EXPECT_THAT(docs, HasSubstr(family.name.empty() ? "" : fmt::format("`{}`", family.name)));
   }
   EXPECT_THAT(docs, HasSubstr("\n" + table + "\n"));
+  for (const ColumnInfo& column : kColumnTable) {
+    const Bounds bounds = bounds_of(column.quantity);
+    if (column.quantity == Quantity::ratio || column.quantity == Quantity::flag) continue;
+    EXPECT_THAT(docs, HasSubstr(fmt::format("\n| {} | {:g} | {:g} |\n", unit_of(column.quantity),
+                                            bounds.least, bounds.most)));
+  }
 }
 
 TEST(Power, PackagesAndDevicesAddUp) {
