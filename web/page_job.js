@@ -99,6 +99,11 @@ export async function render({main, place, life}) {
     const run = (job.attempts || []).some(a => a.run);
     if (!run) { replace(body, h('p', {class: 'empty'}, t('report.none'))); return; }
     if (kEnded.has(job.state)) {
+      // A frame cannot say why it is empty: a run that was not judged may have no report.
+      if (String(job.verdict || 'none').toLowerCase() === 'none') {
+        try { await getText(`${base}/report`); } catch (e) { if (!life.over) replace(body, errorBox(e)); return; }
+        if (life.over) return;
+      }
       replace(body, job.logs_removed && logsRemoved(), h('div', {class: 'toolbar'}, h('a', {class: 'button second', href: address(`${base}/report`), target: '_blank', rel: 'noopener'}, t('report.open')), h('a', {class: 'button second', href: address(`${base}/result`), download: `job${id}-result.json`}, t('report.result'))),
         h('iframe', {class: 'report', sandbox: 'allow-scripts allow-popups', title: t('job.report'), src: `${address(`${base}/report`)}#lang=${language}`}));
       return;

@@ -7,7 +7,7 @@ import {button, confirm, deed, errorBox, page, stateChip, toast, verdictChip} fr
 const kPage = 50;
 const kGroups = {all: '', open: 'unapproved,queued,scheduling,running,pausing,paused,killing', running: 'running', waiting: 'unapproved,queued,scheduling,paused',
                  finished: 'finished', failed: 'failed,error,killed'};
-const kColumns = [['id', null], ['name', 'name'], ['state', 'state'], ['owner', 'owner'], ['devices', 'devices'], ['submitted', 'submitted'], ['took', 'started'], ['verdict', null]];
+const kColumns = [['id', null], ['name', 'name'], ['state', 'state'], ['owner', 'owner'], ['devices', 'devices'], ['submitted', 'submitted'], ['took', 'ran'], ['verdict', null]];
 const kOpen = new Set(kGroups.open.split(','));
 
 export async function render({main, place, session, life}) {
@@ -60,7 +60,7 @@ export async function render({main, place, session, life}) {
         order ? h('a', {href: address({order, descending: order === filter.order ? !filter.descending : true, offset: 0})}, t(`jobs.col.${name}`)) : t(`jobs.col.${name}`))));
   }
   function line(job) {
-    const took = job.started ? ((job.ended ? new Date(job.ended) : new Date()) - new Date(job.started)) / 1000 : null;
+    const took = job.ran_s !== undefined ? job.ran_s || null : job.started ? ((job.ended ? new Date(job.ended) : new Date()) - new Date(job.started)) / 1000 : null;
     const cell = (name, attributes, ...children) => h('td', {'data-label': t(`jobs.col.${name}`), ...attributes}, children);
     return h('tr', {'data-job': job.id}, h('td', {class: 'choose'}, h('input', {type: 'checkbox', checked: chosen.has(job.id), 'aria-label': t('jobs.choose', {id: job.id}),
         onchange: e => { if (e.target.checked) chosen.add(job.id); else chosen.delete(job.id); drawBulk(); }})),

@@ -2,7 +2,7 @@ import {address, get} from './api.js';
 import {h, replace, words} from './dom.js';
 import {moment} from './format.js';
 import {language, t} from './i18n.js';
-import {page, table, verdictChip} from './parts.js';
+import {errorBox, page, table, verdictChip} from './parts.js';
 
 export async function render(context) {
   if (context.place.name === 'compare') return compare(context);
@@ -24,11 +24,23 @@ export async function render(context) {
     h('section', {}, h('h2', {}, t('results.tester')), h('p', {class: 'sub'}, t('results.tester.words')), h('p', {class: 'actions'}, h('a', {href: '/tests'}, t('results.tests')), h('a', {class: 'second', href: '/leaderboard'}, t('results.board'))))));
 }
 
-function compare({main, place}) {
+async function compare({main, place, life}) {
   const ids = String(place.parameters.ids || '').split(',').map(Number).filter(n => Number.isSafeInteger(n) && n > 0);
   const input = h('input', {name: 'ids', value: ids.join(', '), required: true, pattern: '[0-9, ]+', 'aria-label': t('compare.ids')});
   const url = address('/jobs/compare.html', {ids: ids.join(',')});
+  const open = h('a', {class: 'button second', hidden: true, href: url, target: '_blank', rel: 'noopener'}, t('report.open'));
+  const out = h('div', {class: 'grow'});
   replace(main, ...page(t('results.compare'), h('section', {class: 'tabbed'}, h('form', {class: 'toolbar', onsubmit: e => { e.preventDefault(); location.hash = `#/compare?ids=${input.value.split(/[ ,]+/).filter(Boolean).join(',')}`; }},
-      h('label', {}, t('compare.ids'), ' ', input), h('button', {}, t('results.compare')), ids.length > 1 && h('a', {class: 'button second', href: url, target: '_blank', rel: 'noopener'}, t('report.open'))),
-    ids.length > 1 ? h('iframe', {class: 'report', sandbox: 'allow-scripts allow-popups', title: t('results.compare'), src: `${url}#lang=${language}`}) : h('p', {class: 'empty'}, t('compare.two')))));
+      h('label', {}, t('compare.ids'), ' ', input), h('button', {}, t('results.compare')), open), out)));
+  if (ids.length < 2) { replace(out, h('p', {class: 'empty'}, t('compare.two'))); return; }
+  // A frame cannot say why it is empty: what cannot be compared is said here.
+  try {
+    await get('/jobs/compare', {ids: ids.join(',')});
+  } catch (e) {
+    if (!life.over) replace(out, errorBox(e));
+    return;
+  }
+  if (life.over) return;
+  open.hidden = false;
+  out.replaceWith(h('iframe', {class: 'report', sandbox: 'allow-scripts allow-popups', title: t('results.compare'), src: `${url}#lang=${language}`}));
 }

@@ -1,6 +1,6 @@
 import {get, part, post, put} from './api.js';
 import {h, replace, words} from './dom.js';
-import {ago} from './format.js';
+import {ago, duration} from './format.js';
 import {t, term} from './i18n.js';
 import {button, copyable, deed, errorBox, prompt, toast} from './parts.js';
 import {asCommand, asCurl} from './submission.js';
@@ -164,7 +164,7 @@ export async function render({main, place, session, life}) {
     const where = (preview.placement || []).map(p => `${p.node} (${p.devices})`).join(', ');
     replace(side, h('h2', {}, t('submit.plan')), preview.error ? errorBox(preview.error) : null, general.length ? errorBox({message: t('submit.problems'), problems: general}) : null,
       ok ? [h('div', {class: `finding ${preview.pending ? 'note' : 'valid'}`}, h('p', {class: 'reason'}, preview.pending ? words(preview.pending.words || preview.pending, 400) : t('submit.now')),
-          where ? h('p', {class: 'where'}, t('submit.on', {nodes: where})) : null, preview.estimated_start && preview.pending ? h('p', {class: 'where'}, t('job.starts', {time: ago(preview.estimated_start)})) : null, preview.place ? h('p', {class: 'where'}, t('jobs.place', {n: preview.place})) : null)]
+          where ? h('p', {class: 'where'}, t('submit.on', {nodes: where})) : null, preview.time_s ? h('p', {class: 'where'}, t('submit.may_run', {time: duration(preview.time_s)})) : null, preview.estimated_start && preview.pending ? h('p', {class: 'where'}, t('job.starts', {time: ago(preview.estimated_start)})) : null, preview.place ? h('p', {class: 'where'}, t('jobs.place', {n: preview.place})) : null)]
         : !preview.error && !general.length ? h('p', {class: 'sub'}, t('submit.fill')) : null,
       h('div', {class: 'segments views', role: 'radiogroup', 'aria-label': t('submit.as')}, ['yaml', 'command', 'curl', 'plan'].map(v => h('label', {}, h('input', {type: 'radio', name: 'view', value: v, checked: v === view, onchange: () => { view = v; drawText(); }}), h('span', {}, t(`submit.as.${v}`))))),
       shownText);

@@ -23,18 +23,25 @@ export async function render({main, place, life}) {
     const sums = new Map();
     for (const r of rows) {
       const key = r[by] || '–';
-      const s = sums.get(key) ?? {jobs: 0, hours: 0, idle: 0, energy: 0};
+      const s = sums.get(key) ?? {jobs: 0, hours: 0, idle: 0, energy: null, unmetered: 0};
       s.jobs += r.jobs;
       s.hours += r.device_hours;
       s.idle += r.idle_device_hours;
-      s.energy += r.energy_kwh;
+      if (r.energy_kwh !== null) s.energy = (s.energy ?? 0) + r.energy_kwh;
+      s.unmetered += r.unmetered_device_hours;
       sums.set(key, s);
     }
     const list = [...sums].sort((a, b) => by === 'month' ? (a[0] < b[0] ? -1 : 1) : b[1].hours - a[1].hours);
     const most = Math.max(...list.map(([, s]) => s.hours), 1e-9);
     replace(out, table([t(`usage.${by}`), {title: t('usage.jobs'), n: true}, {title: t('usage.hours'), n: true}, '', {title: t('usage.idle'), n: true}, {title: t('usage.energy'), n: true}],
-      list.map(([name, s]) => [words(name, 60), s.jobs, number(s.hours), bar(s, most), `${number(s.idle)} (${s.hours ? Math.round(100 * s.idle / s.hours) : 0} %)`, number(s.energy)]), t('usage.none')));
+      list.map(([name, s]) => [words(name, 60), s.jobs, number(s.hours), bar(s, most), `${number(s.idle)} (${s.hours ? Math.round(100 * s.idle / s.hours) : 0} %)`, energyOf(s)]), t('usage.none')));
   } catch (e) { replace(out, errorBox(e)); }
+}
+
+// Of what nobody measured it is not known; a sum of which a part is not known is a least.
+function energyOf(s) {
+  if (s.energy === null) return h('span', {title: t('usage.energy.unknown')}, '–');
+  return s.unmetered > 0 ? h('span', {title: t('usage.energy.part', {hours: number(s.unmetered)})}, `≥ ${number(s.energy)}`) : number(s.energy);
 }
 
 function bar(s, most) {

@@ -9,7 +9,6 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "core/time.h"
 #include "job_display.h"
 #include "platform_client.h"
 #include "terminal.h"
@@ -118,6 +117,13 @@ void show_others(const std::vector<client::OtherJobRow>& others) {
 int show_queue(const ClusterArguments& given) {
   const client::Client client = make_client(given.server);
   const client::Answer<std::vector<client::QueueRow>> queues = client.queues();
+  std::vector<std::string> names;
+  for (const client::QueueRow& queue : queues.value) names.push_back(queue.name);
+  if (!given.queue.empty() && std::ranges::find(names, given.queue) == names.end())
+    throw Error(
+        ErrorKind::usage,
+        "there is no queue '" + printable(given.queue) + "'" + did_you_mean(given.queue, names),
+        client.connection().server().url, "queues: " + join(names, ", "));
   client::JobQuery query;
   query.states = {"unapproved", "queued", "scheduling", "pausing"};
   query.queue = given.queue;
@@ -153,9 +159,15 @@ int show_queue(const ClusterArguments& given) {
   std::ranges::stable_sort(waiting.value.jobs, [](const auto& a, const auto& b) {
     return (a.place > 0 ? a.place : INT64_MAX) < (b.place > 0 ? b.place : INT64_MAX);
   });
-  say("\n" + fitted(jobs_table(waiting.value.jobs, wall_now_ns())));
+  say("\n" + fitted(jobs_table(waiting.value.jobs)));
   show_others(others.value);
   return 0;
+}
+
+// Of what nobody measured it is not known; a sum of which a part is not known is a least.
+std::string energy_of(const client::UsageRow& row) {
+  if (!row.energy_kwh) return "–";
+  return fmt::format("{}{:.2f} kWh", row.unmetered_device_hours > 0 ? "≥ " : "", *row.energy_kwh);
 }
 
 int show_usage(const ClusterArguments& given) {
@@ -181,8 +193,7 @@ int show_usage(const ClusterArguments& given) {
   for (const client::UsageRow& row : usage.value)
     table.rows.push_back({{name(row.user), name(row.team), name(row.month), name(row.device_type),
                            std::to_string(row.jobs), fmt::format("{:.2f} h", row.device_hours),
-                           fmt::format("{:.2f} h", row.idle_device_hours),
-                           fmt::format("{:.2f} kWh", row.energy_kwh)}});
+                           fmt::format("{:.2f} h", row.idle_device_hours), energy_of(row)}});
   if (usage.value.empty())
     tell("Nothing was used.\n");
   else
@@ -236,7 +247,9 @@ void add_usage(CLI::App& app, Action& action) {
       app.add_subcommand("usage", "Show device hours, idle hours and energy by user and team");
   command->add_option("--from", given->usage.from, "From this day on (UTC)")->type_name("DATE");
   command->add_option("--to", given->usage.to, "Up to this day")->type_name("DATE");
-  command->add_option("--by", given->usage.by, "Sum by user, team, month; several with commas")
+  command
+      ->add_option("--by", given->usage.by,
+                   "Sum by user, team, month, device_type; several with commas")
       ->type_name("WHAT");
   add_server_options(*command, given->server, {"csv"});
   command->footer(std::string("Examples:\n"

@@ -10,7 +10,6 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "core/time.h"
 #include "follow_jobs.h"
 #include "interrupt.h"
 #include "job_display.h"
@@ -38,14 +37,13 @@ std::vector<std::string> open_states() {
   return names;
 }
 
-std::string jobs_text(const client::JobList& list, const client::JobQuery& query) {
-  if (list.jobs.empty()) return "No jobs.\n";
-  std::string text = fitted(jobs_table(list.jobs, wall_now_ns()));
+void show_jobs(const client::JobList& list, const client::JobQuery& query) {
+  if (list.jobs.empty()) return tell("No jobs.\n");
+  say(fitted(jobs_table(list.jobs)));
   const auto shown = static_cast<std::int64_t>(list.jobs.size());
   if (list.total > query.offset + shown)
-    text += fmt::format("{} to {} of {}: --offset {} shows more\n", query.offset + 1,
-                        query.offset + shown, list.total, query.offset + shown);
-  return text;
+    tell(fmt::format("{} to {} of {}: --offset {} shows more\n", query.offset + 1,
+                     query.offset + shown, list.total, query.offset + shown));
 }
 
 int list_jobs(JobsArguments given) {
@@ -63,7 +61,7 @@ int list_jobs(JobsArguments given) {
       return 0;
     }
     if (given.watch && t.interactive) say("\x1b[H\x1b[2J");
-    say(jobs_text(list.value, given.query));
+    show_jobs(list.value, given.query);
     for (int tenth = 0; given.watch && tenth < 20; ++tenth) {
       if (interrupt.token().stop_requested()) return 0;
       ::poll(nullptr, 0, 100);
@@ -83,12 +81,26 @@ struct JobArguments {
   LogOptionsOfJob log;
 };
 
+// What is a text by its nature is not printed where JSON was asked for.
+void refuse_text_as_json(const JobArguments& given) {
+  const char* const text = given.yaml                    ? "--yaml"
+                           : given.curl                  ? "--curl"
+                           : given.command               ? "--command"
+                           : given.follow && !given.logs ? "--follow"
+                                                         : nullptr;
+  if (text == nullptr || !given.server.json()) return;
+  throw Error(ErrorKind::usage, fmt::format("'{}' prints text, not JSON", text), {},
+              "leave out '--format json', or the other");
+}
+
 int show_job(const JobArguments& given) {
+  refuse_text_as_json(given);
   const Interrupt interrupt;
   const client::Client client = make_client(given.server, interrupt.token());
   if (given.logs) {
     LogOptionsOfJob log = given.log;
     log.follow = given.follow;
+    log.json = given.server.json();
     return print_job_log(client, given.id, log, interrupt.token());
   }
   if (given.follow) return follow_jobs(client, {given.id}, interrupt.token());
@@ -168,8 +180,10 @@ void add_jobs(CLI::App& app, Action& action) {
       ->check(CLI::IsMember(states))
       ->delimiter(',');
   command->add_flag("-a,--all", given->all, "Those that have ended, too");
-  command->add_flag("--mine", given->mine, "Only my own");
-  command->add_option("--owner", given->query.owner, "Only of this person")->type_name("USER");
+  CLI::Option* mine = command->add_flag("--mine", given->mine, "Only my own");
+  command->add_option("--owner", given->query.owner, "Only of this person")
+      ->type_name("USER")
+      ->excludes(mine);
   command->add_option("--team", given->query.team, "Only of this team")->type_name("TEAM");
   command->add_option("--queue", given->query.queue, "Only of this queue")->type_name("QUEUE");
   command->add_option("--search", given->query.search, "In the name, or a job's number")
@@ -182,7 +196,7 @@ void add_jobs(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--offset", given->query.offset, "Leave out so many")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1'000'000'000));
   command->add_flag("-w,--watch", given->watch, "Again every two seconds");
   add_server_options(*command, given->server);
   command->footer(std::string("Examples:\n"

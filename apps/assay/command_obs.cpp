@@ -138,14 +138,17 @@ int download_folder(const ObsCommand& options, const StoreUrl& from) {
     ByteProgress progress("Fetched", kSilence);
     std::mutex mutex;
     std::uint64_t done = 0;
+    std::uint64_t came = 0;
     run_parallel(wanted.size(), bucket.options().parallel, interrupt.token(),
                  [&](std::size_t i, const std::stop_token& stop) {
                    const auto& [object, path] = wanted[i];
                    make_directories(path.parent_path());
-                   (void)bucket.get_file(object.key, path, stop);
+                   const std::uint64_t bytes = bucket.get_listed(object, path, stop);
                    const std::lock_guard lock(mutex);
+                   came += bytes;
                    progress.show(done += object.size, total);
                  });
+    total = came;  // what an earlier call had fetched already is not in it
   }
   fmt::print("{}{} fetched ({}), {} unchanged\n", options.pretend ? "would be: " : "",
              wanted.size(), format_bytes(static_cast<double>(total)), unchanged);

@@ -23,6 +23,8 @@
 #include "follow_jobs.h"
 #include "interrupt.h"
 #include "job_display.h"
+#include "jobs/cron.h"
+#include "jobs/pending.h"
 #include "platform_client.h"
 #include "submission_options.h"
 #include "terminal.h"
@@ -38,7 +40,7 @@ struct SubmitArguments {
   SubmissionOptions submission;
   std::string template_name;
   std::string team;
-  std::string schedule;
+  std::optional<std::string> schedule;
   std::string code = ".";
   bool no_code = false;
   bool send_secrets = false;
@@ -107,6 +109,8 @@ std::string plan_text(const jobs::Submission& job, const client::PreviewAnswer& 
                shown_wait(preview.pending, preview.place, preview.estimated_start);
            !wait.empty())
     text += "Waits: " + wait + "\n";
+  if (preview.time_s)
+    text += fmt::format("May run for {}\n", duration_text(from_seconds(*preview.time_s)));
   if (!preview.plan.empty())
     text += "\n" + printable(with_rules ? preview.plan : without_rules(preview.plan));
   if (!text.ends_with('\n')) text += '\n';
@@ -152,16 +156,18 @@ client::Answer<client::PreviewAnswer> preview_or_explain(const client::Client& c
 int make_schedule(const client::Client& client, const SubmitArguments& given,
                   const client::NewSubmission& job) {
   const std::string name = text_at(job.submission, "name");
-  const Json made = client.put_schedule(name, given.schedule, job);
+  const Json made = client.put_schedule(name, *given.schedule, job);
   if (given.server.json())
     say(dump_pretty(made));
   else
     tell(fmt::format("'{}' is submitted by '{}' (UTC), next at {}; 'assay schedules' lists them\n",
-                     printable(name), given.schedule, printable(text_at(made, "next"))));
+                     printable(name), *given.schedule, printable(text_at(made, "next"))));
   return 0;
 }
 
 int submit_job(const SubmitArguments& given) {
+  // Before anything is sent: an empty one is no job for now.
+  if (given.schedule) (void)jobs::Cron::parse(*given.schedule, "--schedule");
   const Interrupt interrupt;
   const client::Client client = make_client(given.server, interrupt.token());
   const WrittenSubmission written = write_submission(
@@ -203,7 +209,7 @@ int submit_job(const SubmitArguments& given) {
                             : fmt::format("Sent {}, {}.\n", counted(upload.files, "file"),
                                           format_bytes(static_cast<double>(upload.bytes))));
   }
-  if (!given.schedule.empty()) return make_schedule(client, given, job);
+  if (given.schedule) return make_schedule(client, given, job);
   const client::Answer<client::JobList> made = submit_or_explain(client, job, written.suite_file);
   if (made.value.jobs.empty())
     throw Error(ErrorKind::launch, "the server names no job", client.connection().server().url);

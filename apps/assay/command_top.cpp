@@ -39,7 +39,7 @@ namespace {
 constexpr std::size_t kNodesShown = 40;
 constexpr std::size_t kTrialsShown = 20;
 
-std::string percent(const Json& beat, const char* key) {
+std::string percent_of(const Json& beat, const char* key) {
   return beat.contains(key) && beat[key].is_number()
              ? fmt::format("{:.0f} %", 100 * beat[key].get<double>())
              : "–";
@@ -102,7 +102,7 @@ page::Row node_row(const Json& beat) {
       {std::to_string(beat.value("node", 0)), host.empty() ? "–" : printable(ellipsize(host, 24)),
        fmt::format("{:>4}/{:<4}", beat.value("running", 0), beat.value("ranks", 0)),
        number(beat, "step_max"), number(beat, "rate"), number(beat, "loss"),
-       percent(beat, "cpu_util"), percent(beat, "device_util"),
+       percent_of(beat, "cpu_util"), percent_of(beat, "device_util"),
        beat.contains("mem_used_bytes") ? format_bytes(beat["mem_used_bytes"].get<double>()) : "–",
        number(beat, "power_w"), remark}};
 }

@@ -13,6 +13,7 @@
 #include "client/job_outcome.h"
 #include "core/error.h"
 #include "core/json_access.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "job_display.h"
@@ -98,22 +99,38 @@ class JobLog {
       query.from = next_;
       query.rank = options_.rank;
       query.attempt = options_.attempt;
-      const client::LogPage page = client_.log(id_, query).value;
-      for (const client::LogLine& line : page.lines) {
-        const bool named = options_.rank == "all" && !line.rank.empty();
-        say((named ? "[" + printable(line.rank) + "] " : "") + printable(line.text) + "\n");
-      }
+      const client::Answer<client::LogPage> answer = client_.log(id_, query);
+      const client::LogPage& page = answer.value;
+      if (options_.json)
+        for (const Json& line : list_at(answer.json, "lines")) say(dump_line(line) + "\n");
+      else
+        for (const client::LogLine& line : page.lines) say_line(line);
       if (page.next <= next_ || page.lines.empty()) return page.ended;
       next_ = page.next;
     }
   }
 
  private:
+  void say_line(const client::LogLine& line) const {
+    const bool named = options_.rank == "all" && !line.rank.empty();
+    say((named ? "[" + printable(line.rank) + "] " : "") + printable(line.text) + "\n");
+  }
+
   const client::Client& client_;
   jobs::JobId id_;
   const LogOptionsOfJob& options_;
   std::int64_t next_ = 0;
 };
+
+// Of a suite only its cases know.
+void refuse_unknown_rank(const client::JobDetails& job, const std::string& asked) {
+  const auto rank = parse_number<int>(asked, 0);
+  const jobs::Submission& submission = job.submission;
+  const auto ranks = std::int64_t{submission.nodes} * submission.procs;
+  if (!submission.suite.empty() || !rank || *rank < ranks) return;
+  throw Error(ErrorKind::usage, fmt::format("job {} has no rank {}", job.row.id, *rank), "--rank",
+              ranks == 1 ? "it has one rank: 0" : fmt::format("its ranks are 0 to {}", ranks - 1));
+}
 
 // In large parts: a log of a million lines takes seconds.
 void print_whole_log(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options,
@@ -220,8 +237,12 @@ int follow_jobs(const client::Client& client, const std::vector<jobs::JobId>& id
 
 int print_job_log(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options,
                   const std::stop_token& stop) {
+  if (options.rank != "all") refuse_unknown_rank(client.job(id).value, options.rank);
   if (!options.follow) {
-    print_whole_log(client, id, options, stop);
+    if (options.json)
+      (void)JobLog(client, id, options).print_new();
+    else
+      print_whole_log(client, id, options, stop);
     return stop.stop_requested() ? kStoppedExit : 0;
   }
   JobLog log(client, id, options);

@@ -19,6 +19,7 @@ struct LogOptionsOfJob {
   std::string rank = "all";
   std::optional<int> attempt{};
   bool follow = false;
+  bool json = false;  ///< a line of JSON for every line, as the server has it
 };
 /// Prints a job's output; with `follow`, until the job has ended.
 int print_job_log(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options,

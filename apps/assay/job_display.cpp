@@ -25,13 +25,14 @@ std::string color_of(const JobRow& job) {
   return {};
 }
 
-// How long it has run, or did; how long it has waited where it did not begin.
-std::string time_of(const JobRow& job, std::int64_t now_ns) {
-  const std::optional<std::int64_t> from =
-      client::parse_time(job.started.empty() ? job.submitted : job.started);
-  if (!from) return "–";
-  const std::int64_t to = client::parse_time(job.ended).value_or(now_ns);
-  return format_duration(Nanoseconds(std::max<std::int64_t>(to - *from, 0)));
+// How long it has run in all its attempts; none where it has not.
+std::string time_of(const JobRow& job) {
+  return job.ran_s.value_or(0) > 0 ? format_duration(from_seconds(*job.ran_s)) : "";
+}
+
+// An element of an array has the name of all of them.
+std::string name_of(const JobRow& job) {
+  return printable(job.name) + (job.array_index ? fmt::format("[{}]", *job.array_index) : "");
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ std::string shown_wait(const std::string& pending, std::int64_t place,
   return text;
 }
 
-page::Table jobs_table(const std::vector<JobRow>& jobs, std::int64_t now_ns) {
+page::Table jobs_table(const std::vector<JobRow>& jobs) {
   using page::Align;
   using page::Cut;
   page::Table table{{{.title = "JOB", .align = Align::right},
@@ -82,10 +83,10 @@ page::Table jobs_table(const std::vector<JobRow>& jobs, std::int64_t now_ns) {
     const std::string devices = job.device_type.empty()
                                     ? std::to_string(job.devices)
                                     : fmt::format("{} {}", job.devices, printable(job.device_type));
-    table.rows.push_back(
-        {{std::to_string(job.id), printable(job.name), printable(job.owner), printable(job.queue),
-          state, verdict_text(job.verdict), devices, shown_time(job.submitted),
-          time_of(job, now_ns), shown_wait(job.pending, job.place, job.estimated_start)}});
+    table.rows.push_back({{std::to_string(job.id), name_of(job), printable(job.owner),
+                           printable(job.queue), state, verdict_text(job.verdict), devices,
+                           shown_time(job.submitted), time_of(job).empty() ? "–" : time_of(job),
+                           shown_wait(job.pending, job.place, job.estimated_start)}});
   }
   return table;
 }
@@ -98,7 +99,10 @@ std::string job_brief(const client::JobDetails& job,
   const auto line = [&](std::string_view title, const std::string& value) {
     if (!value.empty()) text += fmt::format("{:<10} {}\n", title, value);
   };
-  line("Job", fmt::format("{} {}", row.id, printable(row.name)));
+  line("Job", fmt::format("{} {}", row.id, name_of(row)));
+  if (row.array != 0 && row.array_index)
+    line("Array", fmt::format("element {} of the array that begins with job {}", *row.array_index,
+                              row.array));
   line("State", printable(row.state.text) +
                     (row.verdict == jobs::Verdict::none ? "" : ", " + verdict_text(row.verdict)));
   line("Why", shown_wait(row.pending, row.place, row.estimated_start));
@@ -114,7 +118,7 @@ std::string job_brief(const client::JobDetails& job,
   line("Submitted", shown_time(row.submitted));
   if (!row.started.empty()) line("Started", shown_time(row.started));
   if (!row.ended.empty()) line("Ended", shown_time(row.ended));
-  if (job.ran_s > 0) line("Ran for", format_duration(from_seconds(job.ran_s)));
+  line("Ran for", time_of(row));
   if (!job.logs_removed.empty())
     line("Logs", "removed " + shown_time(job.logs_removed) + "; result and report stay");
   if (job.attempt > 1)

@@ -12,7 +12,7 @@ namespace assay::app {
 /// "2026-11-16 16:10" of an ISO time; "–" for none.
 [[nodiscard]] std::string shown_time(const std::string& iso);
 
-[[nodiscard]] page::Table jobs_table(const std::vector<client::JobRow>& jobs, std::int64_t now_ns);
+[[nodiscard]] page::Table jobs_table(const std::vector<client::JobRow>& jobs);
 
 /// Everything about one job that fits on a screen.
 [[nodiscard]] std::string job_brief(const client::JobDetails& job,

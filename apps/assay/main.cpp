@@ -1,8 +1,6 @@
 #include <cctype>
-#include <cerrno>
 #include <cstdio>
 #include <exception>
-#include <iostream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/json_error.h"
+#include "core/standard_output.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "lang/language.h"
@@ -51,18 +50,10 @@ assay::Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return {assay::ErrorKind::usage, assay::printable(message), {}, "see '" + command + " --help'"};
 }
 
-// What was printed may still be in a buffer: a full disk shows now. A reader that went away wanted
-// no more.
 int close_output(int code) {
-  std::cout.flush();
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  // What failed before has left no reason: another byte finds it.
-  std::clearerr(stdout);
-  errno = EIO;
-  if (std::fputc('\n', stdout) != EOF) (void)std::fflush(stdout);
-  if (errno == EPIPE) return code;
-  const int full =
-      fail(assay::system_error(assay::ErrorKind::environment, "cannot write", "stdout", errno));
+  const auto error = assay::flush_standard_output();
+  if (!error) return code;
+  const int full = fail(*error);
   return code == 0 ? full : code;
 }
 

@@ -154,6 +154,8 @@ void add_submission_options(CLI::App& command, SubmissionOptions& options) {
 WrittenSubmission write_submission(const SubmissionOptions& options, Json base) {
   if (!options.suite.empty() && options.command)
     throw Error(ErrorKind::usage, "give a suite or --command, not both");
+  if (options.command && trim(*options.command).empty())
+    throw Error(ErrorKind::usage, "the command is empty", "--command");
   WrittenSubmission written{std::move(base), {}};
   Json& json = written.json;
   const auto set = [&](const char* key, const auto& value) {
@@ -209,9 +211,11 @@ Error submission_error(const std::vector<jobs::Problem>& problems, const std::st
       line = at_place(problem.message, suite_file);
       if (line.empty()) line = suite_file + ": " + problem.message;
     } else {
-      line = (problem.path.empty() ? "" : client::option_of(problem.path) + ": ") + problem.message;
+      const std::string option = client::option_of(problem.path);
+      line = (problem.path.empty() ? "" : option + ": ") + problem.message;
       // Of several, which.
-      if (problem.path.find_first_of(".[") != std::string::npos) line += " (" + problem.path + ")";
+      if (problem.path.find_first_of(".[") != std::string::npos && option != client::kKeepOption)
+        line += " (" + problem.path + ")";
     }
     text += "\n  " + printable(line);
   }

@@ -43,6 +43,7 @@ struct WebView::State {
       : run(std::move(path)), live(run), token(serve::random_hex(16)), workers(2, 256) {
     serve::HttpOptions options;
     options.port = port;
+    options.option = "--web=PORT";
     options.read_timeout = std::chrono::seconds(10);
     options.handling_timeout = std::chrono::seconds(60);
     options.max_body = 64U << 10;

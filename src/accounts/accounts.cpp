@@ -1,7 +1,5 @@
 #include "accounts/accounts.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "accounts/account_store.h"
@@ -9,6 +7,7 @@
 #include "accounts/secret.h"
 #include "core/error.h"
 #include "core/one_line.h"
+#include "core/plain_name.h"
 #include "core/text.h"
 #include "database/migrate.h"
 
@@ -45,15 +44,10 @@ Person person_of(const Statement& row) {
 }  // namespace
 
 void check_name(std::string_view name, std::string_view what) {
-  const bool fits = !name.empty() && name.size() <= 64 && name.front() != '.' &&
-                    name.front() != '-' && std::ranges::all_of(name, [](char c) {
-                      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                             (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '@';
-                    });
-  if (!fits)
+  if (!is_plain_name(name))
     throw Error(ErrorKind::usage,
                 fmt::format("not a valid name of a {}: '{}'", what, ellipsize(printable(name), 64)),
-                {}, "1 to 64 letters, digits, '.', '-', '_' and '@', not '.' or '-' first");
+                {}, kPlainNames);
 }
 
 Accounts::Accounts(const std::filesystem::path& file)

@@ -52,7 +52,9 @@ JobRow read_row(const Json& json) {
   row.submitted = text_at(json, "submitted");
   row.started = text_at(json, "started");
   row.ended = text_at(json, "ended");
+  row.ran_s = number_at(json, "ran_s");
   row.array = integer_at(json, "array", 0);
+  row.array_index = integer_at(json, "array_index");
   row.pending = words_at(json, "pending");
   row.place = integer_at(json, "place", 0);
   row.estimated_start = text_at(json, "estimated_start");
@@ -79,7 +81,6 @@ JobDetails read_details(const Json& json) {
   details.message = text_at(life, "message");
   details.exit_code = integer_at(life, "exit_code");
   details.placement = placement_at(life, "placement");
-  details.ran_s = number_at(life, "ran_s", 0.0);
   details.logs_removed = text_at(json, "logs_removed");
   return details;
 }
@@ -100,9 +101,9 @@ PreviewAnswer read_preview(const Json& json) {
   preview.suite = text_at(json, "suite");
   preview.plan = text_at(json, "plan");
   preview.placement = placement_at(json, "placement");
+  preview.time_s = number_at(json, "time_s");
   preview.place = integer_at(json, "place", 0);
   preview.estimated_start = text_at(json, "estimated_start");
-  preview.pending_kind = text_at(member_at(json, "pending"), "kind");
   preview.pending = words_at(json, "pending");
   return preview;
 }
@@ -159,7 +160,7 @@ std::vector<UsageRow> read_usage(const Json& json) {
     rows.push_back({text_at(row, "user"), text_at(row, "team"), text_at(row, "month"),
                     text_at(row, "device_type"), integer_at(row, "jobs", 0),
                     number_at(row, "device_hours", 0.0), number_at(row, "idle_device_hours", 0.0),
-                    number_at(row, "energy_kwh", 0.0)});
+                    number_at(row, "energy_kwh"), number_at(row, "unmetered_device_hours", 0.0)});
   return rows;
 }
 

@@ -45,7 +45,9 @@ struct JobRow {
   std::string submitted{};
   std::string started{};
   std::string ended{};
-  jobs::JobId array = 0;
+  std::optional<double> ran_s{};  ///< in all attempts, until now; nothing: the server does not say
+  jobs::JobId array = 0;          ///< 0: of none
+  std::optional<std::int64_t> array_index{};
   std::string pending{};  ///< why it does not run, in words
   std::int64_t place = 0;
   std::string estimated_start{};
@@ -67,7 +69,6 @@ struct JobDetails {
   std::string message{};
   std::optional<std::int64_t> exit_code{};
   jobs::Placement placement{};
-  double ran_s = 0;
   std::string logs_removed{};  ///< when; empty: they are there
 };
 
@@ -86,9 +87,9 @@ struct PreviewAnswer {
   std::string suite{};
   std::string plan{};
   jobs::Placement placement{};
+  std::optional<double> time_s{};  ///< that it may run
   std::int64_t place = 0;
   std::string estimated_start{};
-  std::string pending_kind{};
   std::string pending{};  ///< in words
 };
 
@@ -147,7 +148,8 @@ struct UsageRow {
   std::int64_t jobs = 0;
   double device_hours = 0;
   double idle_device_hours = 0;
-  double energy_kwh = 0;
+  std::optional<double> energy_kwh{};  ///< nothing: not known
+  double unmetered_device_hours = 0;   ///< of which the energy does not know
 };
 
 struct LogLine {

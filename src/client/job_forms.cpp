@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/job_variables.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -78,6 +79,7 @@ std::string as_curl(const jobs::Submission& job, const std::string& server, cons
 }
 
 std::string option_of(const std::string& field) {
+  if (field == fmt::format("env.{}", kKeepOpenVariable)) return kKeepOption;
   const std::string name = field.substr(0, field.find_first_of(".[:"));
   for (const auto& [known, option] : kOptions)
     if (known == name) return std::string(option);

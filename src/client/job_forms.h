@@ -17,6 +17,9 @@ namespace assay::client {
 [[nodiscard]] std::string as_curl(const jobs::Submission& submission, const std::string& server,
                                   const std::string& team = {}, const std::string& code = {});
 
+/// The option that ASSAY_KEEP_OPEN comes from.
+inline constexpr const char* kKeepOption = "--keep";
+
 /// The option of `assay submit` that a field of a submission comes from: "mounts[1].target" →
 /// "--mount", "retries.count" → "--retries". The field itself where there is none.
 [[nodiscard]] std::string option_of(const std::string& field);

@@ -17,6 +17,14 @@ std::string job_path(jobs::JobId id) {
   return fmt::format("/jobs/{}", id);
 }
 
+// Whatever sends the path encodes it.
+std::string schedule_path(const std::string& name) {
+  if (name.find('/') != std::string::npos)
+    throw Error(ErrorKind::usage, "a name of a schedule has no '/': '" + printable(name) + "'", {},
+                "letters, digits, '.', '-', '_' and '@'; 'assay submit --name' gives another");
+  return "/schedules/" + name;
+}
+
 Json body_of(const NewSubmission& job) {
   Json body = job.submission;
   if (!job.team.empty()) body["team"] = job.team;
@@ -188,7 +196,7 @@ std::string Client::usage_csv(const UsageQuery& query) const {
 Json Client::put_schedule(const std::string& name, const std::string& cron,
                           const NewSubmission& job) const {
   return connection_.ask({.method = "PUT",
-                          .path = "/schedules/" + http::percent_encode(name),
+                          .path = schedule_path(name),
                           .body = {{"cron", cron}, {"job", body_of(job)}}});
 }
 
@@ -199,9 +207,8 @@ Json Client::schedules() const {
 void Client::remove_schedule(const std::string& name, const std::string& owner) const {
   http::Query words;
   if (!owner.empty()) words.emplace_back("owner", owner);
-  (void)connection_.send({.method = "DELETE",
-                          .path = "/schedules/" + http::percent_encode(name),
-                          .query = std::move(words)});
+  (void)connection_.send(
+      {.method = "DELETE", .path = schedule_path(name), .query = std::move(words)});
 }
 
 Json Client::template_named(const std::string& name) const {

@@ -35,7 +35,7 @@ struct JobQuery {
 struct UsageQuery {
   std::string from{};  ///< "2026-11-01", or a whole time
   std::string to{};
-  std::string by{};  ///< "user,team,month"
+  std::string by{};  ///< "user,team,month,device_type"
 };
 
 struct LogQuery {

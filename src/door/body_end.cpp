@@ -12,7 +12,6 @@ namespace assay::door {
 namespace {
 
 constexpr std::size_t kMaxLine = 8192;
-constexpr std::size_t kMaxTrailer = 64U << 10;
 
 Error bad_chunk() {
   return {ErrorKind::config, "the answer's chunks are damaged"};
@@ -31,17 +30,13 @@ void BodyEnd::take_line() {
       if (ec != std::errc() || digits.empty() || end != digits.data() + digits.size() ||
           left_ > (std::uint64_t{1} << 60))
         throw bad_chunk();
-      chunk_ = left_ == 0 ? Chunk::trailer : Chunk::data;
+      chunk_ = Chunk::data;
+      done_ = left_ == 0;
       break;
     }
     case Chunk::data_end:
       if (!line_.empty()) throw bad_chunk();
       chunk_ = Chunk::size;
-      break;
-    case Chunk::trailer:
-      trailer_ += line_.size();
-      if (trailer_ > kMaxTrailer) throw bad_chunk();
-      done_ = line_.empty();
       break;
     case Chunk::data:
       break;

@@ -7,7 +7,8 @@
 
 namespace assay::door {
 
-/// Finds where the body of an answer ends. Pure.
+/// Finds where the body of an answer ends. The trailers of a chunked one do not belong to it:
+/// nobody needs them, and no header may come in by them that is not let in by the head. Pure.
 class BodyEnd {
  public:
   enum class Kind { none, length, chunked, until_close };
@@ -26,9 +27,13 @@ class BodyEnd {
   [[nodiscard]] std::uint64_t unseen() const noexcept;
   void skip(std::uint64_t bytes);
   [[nodiscard]] bool done() const noexcept { return done_; }
+  /// What ends it for the reader after the bytes that belong to it: no trailers follow.
+  [[nodiscard]] std::string_view last_words() const noexcept {
+    return kind_ == Kind::chunked ? "\r\n" : "";
+  }
 
  private:
-  enum class Chunk { size, data, data_end, trailer };
+  enum class Chunk { size, data, data_end };
   void take_line();
 
   Kind kind_ = Kind::none;
@@ -36,7 +41,6 @@ class BodyEnd {
   bool done_ = true;
   Chunk chunk_ = Chunk::size;
   std::string line_;
-  std::size_t trailer_ = 0;
 };
 
 }  // namespace assay::door

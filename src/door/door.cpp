@@ -113,9 +113,10 @@ jobs::Endpoint Door::endpoint_of(jobs::JobId job, const std::string& name) {
     for (const jobs::Endpoint& endpoint : endpoints_of(view->job.submission))
       if (label_of(endpoint) == name || (!endpoint.name.empty() && endpoint.name == name))
         return endpoint;
-  throw Error(ErrorKind::usage, "job has no endpoint '" + printable(ellipsize(name, 60)) + "'",
-              fmt::format("job {}", job),
-              "ports are named when a job is submitted: --endpoint NAME=PORT");
+  throw serve::Refusal(
+      404, "not_found",
+      fmt::format("job {} has no endpoint '{}'", job, printable(ellipsize(name, 60))),
+      "ports are named when a job is submitted: --endpoint NAME=PORT");
 }
 
 Passage Door::open(jobs::JobId job, const jobs::Endpoint& endpoint, bool start) {
@@ -139,9 +140,8 @@ std::string Door::ticket(const Visit& visitor, const std::string& name, const st
   const jobs::Endpoint endpoint = endpoint_of(visitor.job, name);
   Visit visit = visitor;
   visit.label = label_of(endpoint);
-  // A service is started here, where somebody waits for it. A port is the job's own business: its
-  // page says when nothing is there.
-  if (endpoint.kind != EndpointKind::port) (void)open(visit.job, endpoint, true);
+  // Where somebody waits for it: a service is started, and a port on which nothing listens is said.
+  (void)open(visit.job, endpoint, endpoint.kind != EndpointKind::port);
   const auto bracket = host.find(']');
   const auto colon = host.find(':', bracket == std::string::npos ? 0 : bracket);
   return fmt::format("{}://{}{}{}?ticket={}", options_.tls ? "https" : "http",

@@ -61,6 +61,15 @@ std::string foreign_cookies(std::string_view header) {
   return join(kept, "; ");
 }
 
+// "http://host/path" is how a proxy is asked; the application is asked for "/path".
+std::string_view origin_form(std::string_view path) {
+  if (path.starts_with('/')) return path;
+  const auto authority = path.find("://");
+  if (authority == std::string_view::npos) return path;
+  const auto slash = path.find('/', authority + 3);
+  return slash == std::string_view::npos ? "/" : path.substr(slash);
+}
+
 Error not_http(const std::string& why) {
   return {ErrorKind::config, why};
 }
@@ -109,7 +118,7 @@ std::string cookie_of(const serve::HttpRequest& request, std::string_view name) 
 }
 
 std::string request_for(const serve::HttpRequest& request, bool with_authorization, bool tls) {
-  std::string out = request.method + " " + request.path +
+  std::string out = request.method + " " + std::string(origin_form(request.path)) +
                     (request.query.empty() ? "" : "?" + request.query) + " HTTP/1.1\r\n";
   const auto add = [&](std::string_view name, std::string_view value) {
     out.append(name).append(": ").append(value).append("\r\n");
@@ -192,6 +201,9 @@ std::string answer_for(const AnswerHead& head) {
     out.append(name).append(": ").append(value).append("\r\n");
   };
   const bool upgraded = head.status == 101;
+  // These have no body, and must not speak of one (RFC 9110, 8.6).
+  const bool bodiless = upgraded || head.status == 204;
+  bool has_length = false;
   Names named;
   for (const auto& [name, value] : head.headers)
     if (to_lower(name) == "connection") named.merge(named_in(value));
@@ -201,8 +213,13 @@ std::string answer_for(const AnswerHead& head) {
       if (const auto kept = confined_cookie(value)) add(name, *kept);
       continue;
     }
-    if (lower == "transfer-encoding" || (upgraded && lower == "upgrade")) {
-      add(name, value);  // the chunks are passed on as they are
+    if (lower == "content-length" || lower == "transfer-encoding") {
+      // Said twice, it is the same. Chunks are passed on as they are.
+      if (!bodiless && !std::exchange(has_length, true)) add(name, value);
+      continue;
+    }
+    if (upgraded && lower == "upgrade") {
+      add(name, value);
       continue;
     }
     if (hop_by_hop().contains(lower) || too_far().contains(lower) || named.contains(lower))

@@ -48,7 +48,7 @@ Task<Begun> read_head(Held line, std::string method) {
   std::string bytes;
   while (true) {
     const auto end = bytes.find("\r\n\r\n");
-    if (end != std::string::npos) {
+    if (end != std::string::npos && end <= kMaxAnswerHead) {
       try {
         out.head = parse_answer(std::string_view(bytes).substr(0, end), method);
       } catch (const Error& error) {
@@ -65,7 +65,7 @@ Task<Begun> read_head(Held line, std::string method) {
       continue;
     }
     if (bytes.size() > kMaxAnswerHead || (bytes.size() >= 5 && !bytes.starts_with("HTTP/"))) {
-      out.fault = bytes.starts_with("HTTP/") ? "the head of its answer does not end"
+      out.fault = bytes.starts_with("HTTP/") ? "the head of its answer is too long"
                                              : "it does not answer with HTTP";
       co_return out;
     }
@@ -142,7 +142,11 @@ Task<> carry_body(Held line, BodyEnd body, std::string first) {
       const bool written = co_await write_to(line, line->peer, bytes.substr(0, used));
       if (!written) break;
     }
-    if (body.done()) break;
+    if (body.done()) {
+      const bool ended = co_await write_to(line, line->peer, body.last_words());
+      static_cast<void>(ended);
+      break;
+    }
     if (spliced && body.unseen() >= kLargePiece) {
       bool refused = false;
       const bool on = co_await carry_unseen(line, body, pipe, refused);

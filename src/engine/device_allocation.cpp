@@ -1,7 +1,6 @@
 #include "engine/device_allocation.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace assay::engine {
 
@@ -13,25 +12,25 @@ std::set<int> DeviceAllocation::used(const std::string& node) const {
   return out;
 }
 
+bool DeviceAllocation::can_ever_take(const jobs::Placement& placement) const {
+  return std::ranges::all_of(placement, [this](const jobs::NodeShare& share) {
+    const auto capacity = capacity_.find(share.node);
+    return capacity != capacity_.end() && share.devices <= capacity->second;
+  });
+}
+
 std::optional<DeviceAllocation::Devices> DeviceAllocation::take(const Execution& execution,
                                                                 const jobs::Placement& placement) {
-  std::set<int> taken;
-  int most = 0;
-  int capacity = std::numeric_limits<int>::max();
-  for (const jobs::NodeShare& share : placement) {
-    const auto found = capacity_.find(share.node);
-    if (found == capacity_.end()) return std::nullopt;
-    capacity = std::min(capacity, found->second);
-    most = std::max(most, share.devices);
-    taken.merge(used(share.node));
-  }
-  std::vector<int> free;
-  for (int i = 0; i < capacity && static_cast<int>(free.size()) < most; ++i)
-    if (!taken.contains(i)) free.push_back(i);
-  if (static_cast<int>(free.size()) < most) return std::nullopt;
   Devices devices;
-  for (const jobs::NodeShare& share : placement)
-    devices[share.node].assign(free.begin(), free.begin() + share.devices);
+  for (const jobs::NodeShare& share : placement) {
+    const auto capacity = capacity_.find(share.node);
+    if (capacity == capacity_.end()) return std::nullopt;
+    const std::set<int> others = used(share.node);
+    std::vector<int>& own = devices[share.node];
+    for (int i = 0; i < capacity->second && static_cast<int>(own.size()) < share.devices; ++i)
+      if (!others.contains(i)) own.push_back(i);
+    if (static_cast<int>(own.size()) < share.devices) return std::nullopt;
+  }
   taken_[execution] = devices;
   return devices;
 }

@@ -19,9 +19,10 @@ class DeviceAllocation {
   /// `devices` by node.
   explicit DeviceAllocation(std::map<std::string, int> devices) : capacity_(std::move(devices)) {}
 
-  /// The lowest ones that are free on all of its nodes: ranks are told by one variable, which is
-  /// the same everywhere. Nothing where there are not enough of them, or a node is not known; then
-  /// nothing is taken.
+  /// Whether its nodes are known and have so many devices at all, free or not.
+  [[nodiscard]] bool can_ever_take(const jobs::Placement& placement) const;
+  /// Of each of its nodes the lowest ones that are free. Nothing where one has not enough of them,
+  /// or is not known; then nothing is taken.
   [[nodiscard]] std::optional<Devices> take(const Execution& execution,
                                             const jobs::Placement& placement);
   /// What an execution has from before a restart.

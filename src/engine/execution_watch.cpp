@@ -169,9 +169,10 @@ void ExecutionWatch::start_orders(const std::stop_token& stop) {
     if (found == live_.end() || found->second.phase != Phase::waiting) continue;
     try {
       const Order order = found->second.order;
+      const bool possible = allocation_.can_ever_take(order.placement);
       const auto devices = allocation_.take(execution, order.placement);
       lock.unlock();
-      start_order(order, devices);
+      start_order(order, devices, possible);
     } catch (const std::exception&) {
       // It cannot be looked at, or there is no memory to spare: what has become of it is found out
       // as after a restart.
@@ -185,18 +186,15 @@ void ExecutionWatch::start_orders(const std::stop_token& stop) {
 }
 
 ControllerProcess ExecutionWatch::launch(const Order& order,
-                                         const std::optional<DeviceAllocation::Devices>& devices) {
-  if (!devices)
-    throw Error(ErrorKind::environment,
-                "not enough devices are free, or not the same ones on all nodes");
+                                         const DeviceAllocation::Devices& devices) {
   const PlacedSuite suite =
-      place_suite(order, nodes_of(order.placement, options_.nodes), *devices, options_.ssh);
+      place_suite(order, nodes_of(order.placement, options_.nodes), devices, options_.ssh);
   const ExecutionFolder folder(order.folder);
   write_execution(order, suite,
                   {.job = order.execution.job,
                    .attempt = order.execution.attempt,
                    .set = suite.set,
-                   .devices = *devices,
+                   .devices = devices,
                    .remote_work = suite.remote_work,
                    .processors = suite.processors},
                   folder);
@@ -204,13 +202,19 @@ ControllerProcess ExecutionWatch::launch(const Order& order,
 }
 
 void ExecutionWatch::start_order(const Order& order,
-                                 const std::optional<DeviceAllocation::Devices>& devices) {
+                                 const std::optional<DeviceAllocation::Devices>& devices,
+                                 bool possible) {
   ControllerProcess process;
   std::string problem;
   // Started before: it is found, not started again.
   const bool known = ExecutionFolder(order.folder).beginning().has_value();
   try {
-    if (!known) process = launch(order, devices);
+    if (!known && !possible)
+      problem = "a node of it is not there any more, or has fewer devices";
+    else if (!known && !devices)
+      problem = "not enough devices are free on its nodes";
+    else if (!known)
+      process = launch(order, *devices);
   } catch (const std::exception& error) {
     problem = error.what();
   }
@@ -225,7 +229,10 @@ void ExecutionWatch::start_order(const Order& order,
   } else {
     forget(order.execution);
     lock.unlock();
-    reporter_(order.execution, event_of(order.execution, jobs::EventKind::engine_error, problem));
+    reporter_(order.execution, event_of(order.execution,
+                                        possible && !devices ? jobs::EventKind::not_placed
+                                                             : jobs::EventKind::engine_error,
+                                        problem));
     return;
   }
   wake();

@@ -73,9 +73,11 @@ class ExecutionWatch {
   void report_all(Reports& reports);
 
   void start_orders(const std::stop_token& stop);
-  void start_order(const Order& order, const std::optional<DeviceAllocation::Devices>& devices);
+  /// `devices`: nothing where they are not free. `possible`: its nodes have so many at all.
+  void start_order(const Order& order, const std::optional<DeviceAllocation::Devices>& devices,
+                   bool possible);
   [[nodiscard]] ControllerProcess launch(const Order& order,
-                                         const std::optional<DeviceAllocation::Devices>& devices);
+                                         const DeviceAllocation::Devices& devices);
 
   void watch(const std::stop_token& stop);
   /// One look at everything, and a wait for the next.

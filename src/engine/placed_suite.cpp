@@ -60,13 +60,31 @@ std::string fresh_folder(const Execution& execution) {
                      entropy(), entropy());
 }
 
+using DevicesOfNodes = std::map<std::string, std::vector<int>>;
+
+std::vector<int> devices_on(const EmbeddedNode& node, const DevicesOfNodes& devices) {
+  const auto found = devices.find(node.name);
+  return found == devices.end() ? std::vector<int>{} : found->second;
+}
+
+/// What tells the ranks of a node which of its devices are theirs.
+std::map<std::string, std::string> device_variables(const EmbeddedNode& node,
+                                                    const std::vector<int>& indices) {
+  std::map<std::string, std::string> out{{std::string(kDevicesVariable), device_list(indices)}};
+  if (!node.visible_devices.empty())
+    out[node.visible_devices] = device_list(indices, node.device_names);
+  return out;
+}
+
 // `owner`: of the job, where nodes run jobs as the user of that name.
-Json cluster_of(const std::vector<EmbeddedNode>& nodes, const Json& ssh, const std::string& owner) {
+Json cluster_of(const std::vector<EmbeddedNode>& nodes, const DevicesOfNodes& devices,
+                const Json& ssh, const std::string& owner) {
   Json hosts = Json::array();
   for (const EmbeddedNode& node : nodes) {
     hosts.push_back({{"name", node.name}});
     hosts.back().update(node.access);
     if (hosts.back().value("user", "") == kOwnersUser) hosts.back()["user"] = owner;
+    hosts.back()["env"] = device_variables(node, devices_on(node, devices));
   }
   const bool remote = std::ranges::any_of(nodes, &EmbeddedNode::remote);
   Json cluster{{"launcher", remote ? "ssh" : "local"}, {"hosts", std::move(hosts)}};
@@ -106,7 +124,7 @@ PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nod
                         const std::map<std::string, std::vector<int>>& devices, const Json& ssh) {
   PlacedSuite out;
   out.text = jobs::suite_text(order.submission);
-  out.set.push_back("cluster=" + dump_line(cluster_of(nodes, ssh, order.owner)));
+  out.set.push_back("cluster=" + dump_line(cluster_of(nodes, devices, ssh, order.owner)));
   const bool is_command = order.submission.suite.empty();
   out.remote = std::ranges::any_of(nodes, &EmbeddedNode::remote);
   if (!order.code.empty() && out.remote && !names_workdir(out.text)) {
@@ -118,18 +136,13 @@ PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nod
     if (is_command) out.set.push_back("hardware=" + nodes.front().device_type);
   }
   add_job_variables(order, out);
-  if (!nodes.empty()) {
-    // The same ones on every node: DeviceAllocation sees to it.
+  // This machine is one node, and its controller counts the devices that it may use.
+  if (!nodes.empty() && !nodes.front().remote) {
     const EmbeddedNode& node = nodes.front();
-    const auto found = devices.find(node.name);
-    const std::vector<int> indices = found == devices.end() ? std::vector<int>{} : found->second;
-    out.set.push_back(devices_setting(indices));
-    if (!node.remote && are_processors(node.device_type)) out.processors = indices;
-    if (!node.visible_devices.empty()) {
-      const std::string list = device_list(indices, node.device_names);
-      out.set.push_back(variable_setting(node.visible_devices, list));
-      if (!node.remote) out.env[node.visible_devices] = list;
-    }
+    const std::vector<int> indices = devices_on(node, devices);
+    if (are_processors(node.device_type)) out.processors = indices;
+    if (!node.visible_devices.empty())
+      out.env[node.visible_devices] = device_list(indices, node.device_names);
   }
   return out;
 }

@@ -66,12 +66,27 @@ bool read_field(std::string_view text, const CronField& field, Put put) {
   return true;
 }
 
+struct CronWord {
+  std::string_view word;
+  std::string_view meaning;
+};
+constexpr std::array<CronWord, 7> kCronWords{{{"@hourly", "0 * * * *"},
+                                              {"@daily", "0 0 * * *"},
+                                              {"@midnight", "0 0 * * *"},
+                                              {"@weekly", "0 0 * * 0"},
+                                              {"@monthly", "0 0 1 * *"},
+                                              {"@yearly", "0 0 1 1 *"},
+                                              {"@annually", "0 0 1 1 *"}}};
+
 std::string_view spelled_out(std::string_view text) {
-  if (text == "@hourly") return "0 * * * *";
-  if (text == "@daily") return "0 0 * * *";
-  if (text == "@weekly") return "0 0 * * 0";
-  if (text == "@monthly") return "0 0 1 * *";
-  return text;
+  const auto* const found = std::ranges::find(kCronWords, text, &CronWord::word);
+  return found == kCronWords.end() ? text : found->meaning;
+}
+
+std::string cron_words() {
+  std::string out;
+  for (const CronWord& one : kCronWords) out.append(out.empty() ? "" : ", ").append(one.word);
+  return out;
 }
 
 }  // namespace
@@ -83,7 +98,8 @@ Cron Cron::parse(std::string_view text, const std::string& where) {
     if (!word.empty()) words.push_back(word);
   const auto fail = [&](const std::string& what) {
     throw Error(ErrorKind::config, what, where,
-                "minute hour day-of-month month day-of-week, as '30 2 * * mon-fri'");
+                "minute hour day-of-month month day-of-week, as '30 2 * * mon-fri'; or one of " +
+                    cron_words());
   };
   if (words.size() != 5) fail("a schedule has five fields, not " + std::to_string(words.size()));
   const auto read = [&](std::size_t i, const CronField& field, auto put) {

@@ -12,8 +12,8 @@ namespace assay::jobs {
 /// When something is done again and again: "minute hour day-of-month month day-of-week", in UTC.
 /// A field is *, numbers, ranges and steps ("*/15", "1-5", "8,12,18-22/2"); months and days of the
 /// week may be names of three letters, and Sunday is 0 or 7. Where both days are limited, either of
-/// them is enough, as cron has it. "@hourly", "@daily", "@weekly" and "@monthly" stand for what
-/// they say.
+/// them is enough, as cron has it. "@hourly", "@daily" (or "@midnight"), "@weekly", "@monthly" and
+/// "@yearly" (or "@annually") stand for what they say.
 class Cron {
  public:
   /// Throws Error of kind config at `where` with the field that is wrong, also for a moment that

@@ -47,6 +47,7 @@ class Transition {
       case EventKind::idle_cleared:
       case EventKind::idle_limit:
       case EventKind::engine_error:
+      case EventKind::not_placed:
       case EventKind::found:
       case EventKind::not_found:
         return event_.attempt != life_.attempt || !holds_nodes(life_.state);
@@ -99,6 +100,8 @@ class Transition {
         return idle_limit();
       case EventKind::engine_error:
         return engine_error();
+      case EventKind::not_placed:
+        return not_placed();
       case EventKind::dependency_failed:
         return dependency_failed();
       case EventKind::found:
@@ -290,6 +293,18 @@ class Transition {
       end(State::error, Cause::engine_error);
   }
 
+  void not_placed() {
+    if (in({State::pausing, State::killing})) {
+      take("had not begun when it was stopped" + because());
+      return after_stop();
+    }
+    if (life_.state != State::scheduling) return ignore("runs");
+    // It never began: nothing is counted. A while, because the same decision may come again.
+    take("could not be placed and is back in the queue" + because());
+    life_.state = State::queued;
+    life_.not_before_ns = now_ns_ + retry_pause(1).count();
+  }
+
   void found() {
     switch (life_.state) {
       case State::scheduling:
@@ -447,6 +462,12 @@ Life born(bool needs_approval, WallTime now_ns) {
 
 Change apply(Life& life, const Policy& policy, const Event& event, WallTime now_ns) {
   return Transition(life, policy, event, now_ns).run();
+}
+
+std::int64_t time_run(State state, WallTime started_ns, std::int64_t ran_ns,
+                      WallTime now_ns) noexcept {
+  if (!holds_nodes(state) || started_ns == 0) return ran_ns;
+  return ran_ns + std::max<std::int64_t>(0, now_ns - started_ns);  // the clock may be set back
 }
 
 Nanoseconds retry_pause(int retry) noexcept {

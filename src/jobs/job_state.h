@@ -72,6 +72,7 @@ enum class EventKind {
   idle_cleared,  ///< they work again
   idle_limit,    ///< they have done nothing for as long as is allowed
   engine_error,  ///< the engine cannot run it; nothing of it runs
+  not_placed,    ///< the engine has no room for it where the scheduler put it; nothing of it runs
   dependency_failed,
   found,      ///< after a restart of the server: the engine still has this attempt
   not_found,  ///< the same: it has not, and never will have
@@ -96,6 +97,7 @@ constexpr auto enum_names(EventKind) {
                                              {idle_cleared, "idle_cleared"},
                                              {idle_limit, "idle_limit"},
                                              {engine_error, "engine_error"},
+                                             {not_placed, "not_placed"},
                                              {dependency_failed, "dependency_failed"},
                                              {found, "found"},
                                              {not_found, "not_found"}});
@@ -144,8 +146,9 @@ using Placement = std::vector<NodeShare>;
 
 struct Event {
   EventKind kind = EventKind::submitted;
-  /// Of events of the engine (started, node_lost, exited, idle_*, time_limit, engine_error, found,
-  /// not_found): which execution they are about. Those of an earlier one change nothing.
+  /// Of events of the engine (started, node_lost, exited, idle_*, time_limit, engine_error,
+  /// not_placed, found, not_found): which execution they are about. Those of an earlier one change
+  /// nothing.
   int attempt = 0;
   std::string who{};      ///< the person who asked; empty: the platform
   std::string detail{};   ///< for people: the node, the engine's words, the job that came first
@@ -234,7 +237,7 @@ struct Life {
   WallTime started_ns = 0;        ///< of the last attempt; 0: not started
   WallTime stop_by_ns = 0;        ///< of pausing and killing: when it should have stopped; else 0
   WallTime ended_ns = 0;          ///< 0: not yet
-  std::int64_t ran_ns = 0;        ///< in all attempts
+  std::int64_t ran_ns = 0;        ///< in all attempts that have ended; time_run() has the rest
   std::optional<int> exit_code{};
   Verdict verdict = Verdict::none;
   std::string message{};  ///< the last thing that happened, in words
@@ -305,6 +308,11 @@ struct Change {
 /// Takes one event. An event that does not fit the state (a repeated, late or pointless one)
 /// changes nothing and says why; what runs although it should not is stopped.
 [[nodiscard]] Change apply(Life& life, const Policy& policy, const Event& event, WallTime now_ns);
+
+/// How long a job has run in all its attempts, up to `now_ns`: `ran_ns` is Life::ran_ns,
+/// `started_ns` and `state` are those of its last attempt.
+[[nodiscard]] std::int64_t time_run(State state, WallTime started_ns, std::int64_t ran_ns,
+                                    WallTime now_ns) noexcept;
 
 /// How long a job waits before its retry number `retry` (1, 2, …): 10 s, doubled, at most 5 min.
 [[nodiscard]] Nanoseconds retry_pause(int retry) noexcept;

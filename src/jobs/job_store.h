@@ -71,7 +71,7 @@ struct TimelineEntry {
   std::string words{};
 };
 
-enum class JobOrder { submitted, started, ended, name, owner, priority, devices, state };
+enum class JobOrder { submitted, started, ended, name, owner, priority, devices, state, ran };
 
 constexpr auto enum_names(JobOrder) {
   using enum JobOrder;
@@ -82,7 +82,8 @@ constexpr auto enum_names(JobOrder) {
                                             {owner, "owner"},
                                             {priority, "priority"},
                                             {devices, "devices"},
-                                            {state, "state"}});
+                                            {state, "state"},
+                                            {ran, "ran"}});
 }
 
 /// Which jobs of all, in what order. Empty fields do not limit.
@@ -94,6 +95,7 @@ struct JobFilter {
   std::string search{};  ///< in the name, ASCII letters without case; or a job's number
   JobOrder order = JobOrder::submitted;
   bool descending = true;
+  WallTime now_ns = 0;  ///< until when a job has run that runs still; of the order ran
   std::int64_t offset = 0;
   std::int64_t limit = 50;  ///< at most kMaxPage
 };
@@ -115,6 +117,8 @@ struct JobRow {
   WallTime started_ns = 0;
   WallTime ended_ns = 0;
   JobId array = 0;
+  std::optional<int> array_index{};
+  std::int64_t ran_ns = 0;  ///< as Life::ran_ns
 };
 
 struct JobPage {

@@ -18,9 +18,10 @@ std::string asked_devices(const Pending& pending) {
 }
 
 std::string asked_nodes(const Pending& pending) {
-  return fmt::format("asks for {} with {}{}{}", counted(pending.nodes, "node"),
-                     counted(pending.devices, "device"), of_type(pending),
-                     pending.nodes == 1 ? "" : " each");
+  const std::string nodes = counted(pending.nodes, "node");
+  const std::string devices = counted(pending.devices, "device") + of_type(pending);
+  return pending.nodes == 1 ? fmt::format("asks for {} with {}", nodes, devices)
+                            : fmt::format("asks for {} with {} each", nodes, devices);
 }
 
 std::string quota(const Pending& pending, std::string_view whose) {
@@ -50,6 +51,8 @@ std::string to_words(const Pending& pending) {
       return "does not start before " + iso_utc(pending.until_ns);
     case PendingKind::dependency:
       return fmt::format("waits for job {} to finish", pending.job);
+    case PendingKind::dependency_failed:
+      return fmt::format("can never run: job {} has not finished and never will", pending.job);
     case PendingKind::array_limit:
       return fmt::format("{} of its array run, and no more than {} may",
                          counted(pending.used, "element"), pending.limit);

@@ -9,13 +9,14 @@ namespace assay::jobs {
 enum class PendingKind {
   approval,
   paused,
-  stopping,     ///< it goes on when it has stopped
-  starting,     ///< it has nodes
-  engine,       ///< the engine's own scheduler has it, and says why
-  not_before,   ///< a pause before a retry, or a schedule
-  dependency,   ///< another job comes first
-  array_limit,  ///< enough elements of its array run
-  no_queue,     ///< there is no such queue
+  stopping,           ///< it goes on when it has stopped
+  starting,           ///< it has nodes
+  engine,             ///< the engine's own scheduler has it, and says why
+  not_before,         ///< a pause before a retry, or a schedule
+  dependency,         ///< another job comes first
+  dependency_failed,  ///< that has not finished, and never will: it can never run
+  array_limit,        ///< enough elements of its array run
+  no_queue,           ///< there is no such queue
   queue_closed,
   no_team,
   team_quota,
@@ -37,6 +38,7 @@ constexpr auto enum_names(PendingKind) {
                                                {engine, "engine"},
                                                {not_before, "not_before"},
                                                {dependency, "dependency"},
+                                               {dependency_failed, "dependency_failed"},
                                                {array_limit, "array_limit"},
                                                {no_queue, "no_queue"},
                                                {queue_closed, "queue_closed"},

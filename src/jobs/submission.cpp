@@ -127,7 +127,8 @@ void decode_json(const Json& json, WrittenDuration& to, const std::string& where
     value = parse_duration(json.get_ref<const std::string&>());
   else if (json.is_number())
     value = parse_duration(json.dump());
-  if (!value) throw Error(ErrorKind::config, "expected a duration such as 2h", where);
+  if (!value)
+    throw Error(ErrorKind::config, "expected a duration of 1s to 365d, such as 2h", where);
   to.value = *value;
 }
 

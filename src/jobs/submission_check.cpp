@@ -6,6 +6,7 @@
 #include "core/job_variables.h"
 #include "core/one_line.h"
 #include "core/place_variables.h"
+#include "core/plain_name.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "core/utf8.h"
@@ -53,7 +54,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// A name of a queue, device type or endpoint.
+/// A name of a device type or endpoint.
 bool is_word(std::string_view text) {
   return !text.empty() && text.size() <= kMaxWord && (is_letter(text[0]) || is_digit(text[0])) &&
          std::ranges::all_of(text, [](char c) {
@@ -73,7 +74,9 @@ class SubmissionCheck {
     if (job_.devices) number("devices", *job_.devices, 1, kMaxPerNode);
     if (!job_.device_type.empty()) word("device_type", job_.device_type);
     if (!job_.image.empty()) image();
-    word("queue", job_.queue);
+    if (!is_plain_name(job_.queue))
+      problem("queue", fmt::format("not a valid name of a queue: {}; expected {}",
+                                   shown(job_.queue), kPlainNames));
     if (job_.priority) number("priority", *job_.priority, 0, kMaxPriority);
     if (job_.time && (job_.time->value < kMinTime || job_.time->value > kMaxTime))
       problem("time", "a job may run for 1s to 365d");
@@ -120,9 +123,10 @@ class SubmissionCheck {
   }
 
   void what_is_run() {
-    if (job_.suite.empty() == job_.command.empty())
-      return problem(job_.suite.empty() ? "command" : "suite",
-                     "a job needs a suite or a command, and not both");
+    if (job_.suite.empty() && job_.command.empty())
+      return problem("command", "a job needs a suite or a command");
+    if (!job_.suite.empty() && !job_.command.empty())
+      return problem("suite", "a job has a suite or a command, not both");
     if (job_.suite.size() > kMaxSuite) problem("suite", "a suite has at most 1 MiB");
     if (!is_utf8_text(job_.suite)) problem("suite", "a suite is UTF-8 text");
     if (job_.command.size() > kMaxCommand) problem("command", "a command has at most 64 KiB");

@@ -75,10 +75,17 @@ std::vector<jobs::Problem> Platform::check(const jobs::NewJob& job) {
   const auto queues = state_->queues();
   if (std::ranges::find(queues, submission.queue, &jobs::Queue::name) == queues.end())
     problems.push_back({"queue", "there is no queue '" + submission.queue + "'"});
-  for (std::size_t i = 0; i < submission.after.size(); ++i)
-    if (!state_->store.state_of(submission.after[i]))
+  const bool came_before = state_->store.knows_request(job.owner, job.request_key);
+  for (std::size_t i = 0; i < submission.after.size(); ++i) {
+    const jobs::JobId id = submission.after[i];
+    const auto state = state_->store.state_of(id);
+    if (!state)
+      problems.push_back({fmt::format("after[{}]", i), fmt::format("there is no job {}", id)});
+    else if (is_final(*state) && *state != jobs::State::finished && !came_before)
       problems.push_back(
-          {fmt::format("after[{}]", i), fmt::format("there is no job {}", submission.after[i])});
+          {fmt::format("after[{}]", i),
+           jobs::to_words({.kind = jobs::PendingKind::dependency_failed, .job = id})});
+  }
   const auto array = jobs::parse_array(submission.array);
   const auto more =
       static_cast<std::int64_t>(array && !submission.array.empty() ? array->indices.size() : 1);
@@ -88,7 +95,7 @@ std::vector<jobs::Problem> Platform::check(const jobs::NewJob& job) {
                  .owner = job.owner,
                  .limit = 1})
           .total;
-  if (waiting + more > kMaxWaiting && !state_->store.knows_request(job.owner, job.request_key))
+  if (waiting + more > kMaxWaiting && !came_before)
     problems.push_back(
         {submission.array.empty() ? "" : "array",
          fmt::format("at most {} jobs of one person may wait; {} do, and this would add {}",
@@ -105,7 +112,7 @@ engine::Planned Platform::plan(const jobs::NewJob& job, const jobs::Placement& p
   engine::Order order;
   order.owner = job.owner;
   order.team = job.team;
-  order.submission = job.submission;
+  order.submission = state_->limited(job.submission);
   order.placement = placement;
   try {
     planned = state_->engine->plan(order);
@@ -127,11 +134,16 @@ engine::Planned Platform::plan(const jobs::NewJob& job, const jobs::Placement& p
   return planned;
 }
 
+std::string Platform::suite_of(const jobs::Submission& submission) const {
+  return jobs::suite_text(state_->limited(submission));
+}
+
 Preview Platform::preview(const jobs::NewJob& job) {
   Preview out;
   out.problems = check(job);
   if (!out.problems.empty()) return out;
-  out.suite = jobs::suite_text(job.submission);
+  out.suite = suite_of(job.submission);
+  if (const auto time = state_->limited(job.submission).time) out.time = time->value;
   const std::vector<jobs::ClusterNode> nodes = state_->engine->nodes();
   const jobs::WallTime now_ns = wall_now_ns();
   jobs::Job newcomer{

@@ -73,6 +73,8 @@ struct Preview {
   std::string suite{};                    ///< that would be run, as YAML
   std::string plan{};                     ///< as `assay run --dry-run` shows it
   jobs::Placement placement{};            ///< if it started now; empty: it would wait
+  std::optional<Nanoseconds>
+      time{};  ///< that it may run; nothing: the cluster's own scheduler says
   std::optional<jobs::Pending> pending{};
   int place = 0;
   std::optional<jobs::WallTime> estimated_start_ns{};
@@ -136,6 +138,8 @@ class Platform {
   /// Recalls what ran before, and begins to decide.
   void start();
 
+  /// The suite that a submission runs.
+  [[nodiscard]] std::string suite_of(const jobs::Submission& submission) const;
   [[nodiscard]] Preview preview(const jobs::NewJob& job);
   /// Throws Refused. Where the job's queue wants approval, it needs that in any case.
   [[nodiscard]] std::vector<jobs::JobId> submit(const jobs::NewJob& job);

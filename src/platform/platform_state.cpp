@@ -184,11 +184,17 @@ engine::Order Platform::State::order_of(const jobs::Job& job) const {
   order.owner = job.owner;
   order.team = job.team;
   order.array_index = job.array_index;
-  order.submission = job.submission;
+  order.submission = limited(job.submission);
   order.placement = job.life.placement;
   for (const jobs::Queue& queue : cluster.settings.queues)
     if (queue.name == job.submission.queue) order.queue = queue;
   return order;
+}
+
+jobs::Submission Platform::State::limited(jobs::Submission submission) const {
+  if (!submission.time && !options.scheduler.hand_over)
+    submission.time = jobs::WrittenDuration{options.default_time};
+  return submission;
 }
 
 void Platform::State::require_store() const {
@@ -239,9 +245,8 @@ void Platform::State::note_running(jobs::JobId id, const jobs::Change& change) {
   if (!job) return;
   Running& one = running[id];
   one.attempt = job->life.attempt;
-  // What asks for no time has the one that the engine's scheduler gives it.
-  if (options.scheduler.hand_over && !job->submission.time) return;
-  one.end_ns = job->life.started_ns + jobs::request_of(*job, options.default_time).time.count();
+  if (const auto time = limited(job->submission).time)
+    one.end_ns = job->life.started_ns + time->value.count();
 }
 
 // Of what type the devices were is the engine's knowledge, and what they did is in the run.

@@ -42,6 +42,9 @@ struct Platform::State {
   void sweep_removed();
   /// With the mutex held.
   [[nodiscard]] engine::Order order_of(const jobs::Job& job) const;
+  /// As it is run: one that asks for no time has the platform's, unless the engine's scheduler
+  /// gives it one.
+  [[nodiscard]] jobs::Submission limited(jobs::Submission submission) const;
   /// With the mutex held: takes an event, and leaves for the thread what follows from it.
   jobs::Change apply(jobs::JobId id, const jobs::Event& event);
   /// Why a job does not run that is not in line.

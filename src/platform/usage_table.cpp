@@ -45,6 +45,18 @@ struct Sum {
 
 }  // namespace
 
+void UsageRow::add(const UsageRow& other) {
+  jobs += other.jobs;
+  device_hours += other.device_hours;
+  idle_device_hours += other.idle_device_hours;
+  energy_kwh += other.energy_kwh;
+  unmetered_device_hours += other.unmetered_device_hours;
+}
+
+std::optional<double> UsageRow::known_energy_kwh() const {
+  return energy_kwh > 0 ? std::optional(energy_kwh) : std::nullopt;
+}
+
 std::uint32_t UsageTable::number_of(const std::string& name) {
   const auto [found, fresh] = numbers_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
   if (fresh) names_.push_back(name);
@@ -78,8 +90,10 @@ std::vector<UsageRow> UsageTable::sums(jobs::WallTime from_ns, jobs::WallTime to
     Sum& sum = sums[{month_of(row.to_ns), row.team, row.user, row.device_type}];
     if (sum.last != row.job) ++sum.row.jobs;  // the attempts of a job follow each other
     sum.last = row.job;
-    sum.row.device_hours +=
-        row.devices * static_cast<double>(row.to_ns - row.from_ns) / 1e9 / kHour;
+    const double hours = row.devices * static_cast<double>(row.to_ns - row.from_ns) / 1e9 / kHour;
+    sum.row.device_hours += hours;
+    // Devices that ran have used some, so nothing is what nobody measured.
+    if (row.energy_j <= 0) sum.row.unmetered_device_hours += hours;
     sum.row.idle_device_hours += row.idle_device_s / kHour;
     sum.row.energy_kwh += row.energy_j / kJoulesPerKwh;
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,12 @@ struct UsageRow {
   std::int64_t jobs = 0;
   double device_hours = 0;
   double idle_device_hours = 0;
-  double energy_kwh = 0;
+  double energy_kwh = 0;              ///< as far as it was measured
+  double unmetered_device_hours = 0;  ///< whose energy nobody has measured
+
+  void add(const UsageRow& other);
+  /// Nothing where none of it was measured: that is not known, and not 0.
+  [[nodiscard]] std::optional<double> known_energy_kwh() const;
 };
 
 /// What all attempts have used, in memory: sums of 100,000 are a matter of milliseconds. Not

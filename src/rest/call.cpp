@@ -69,6 +69,13 @@ serve::Refusal forbidden(const std::string& what) {
   return {403, "may_not", "you may not " + what};
 }
 
+void check_same_name(const Call& call) {
+  const auto name = call.body.find("name");
+  if (name == call.body.end() || *name == call.parameter(0)) return;
+  throw serve::Refusal(400, "bad_field", "'name' is not the name in the address",
+                       "leave it out: names are not changed");
+}
+
 jobs::Whose whose(const Caller& caller, const std::string& owner, const std::string& team) {
   if (owner == caller.name) return jobs::Whose::own;
   return !team.empty() && caller.is_in(team) ? jobs::Whose::team : jobs::Whose::foreign;

@@ -22,6 +22,7 @@
 #include "rest/open_streams.h"
 #include "rest/route.h"
 #include "rest/server_metrics.h"
+#include "rest/sign_in_limits.h"
 #include "serve/rate_limit.h"
 #include "serve/refusal.h"
 
@@ -61,9 +62,7 @@ struct Context {
   oidc::Provider* provider = nullptr;  ///< of sign-ins; none: by name and password alone
   live::LiveRuns runs{};               ///< whose consoles and metrics are looked at
   std::mutex settings{};               ///< over reading and changing the platform's settings
-  serve::RateLimiter sign_in_by_name{1.0 / 10, 10};  ///< by name and address
-  serve::RateLimiter sign_in_by_address{0.5, 60};
-  serve::RateLimiter sign_in_by_account{0.2, 100};  ///< from all addresses together
+  SignInLimits sign_ins{};
   serve::RateLimiter by_user{500, 1000};
 };
 
@@ -101,6 +100,10 @@ struct Call {
 
 [[nodiscard]] serve::Refusal not_found(const std::string& what);
 [[nodiscard]] serve::Refusal forbidden(const std::string& what);
+
+/// What a PUT is about is named by its address. A body that names another thing means something
+/// else than what would be done: throws Refusal 400.
+void check_same_name(const Call& call);
 
 /// Whose something is, seen from the caller.
 [[nodiscard]] jobs::Whose whose(const Caller& caller, const std::string& owner,

@@ -42,6 +42,15 @@ bool has_header(const serve::HttpResponse& response, std::string_view name) {
                              [&](const auto& header) { return header.first == name; });
 }
 
+// The same whether there is such a user or not.
+void refuse_to_sign_in(int wait_s) {
+  if (wait_s == 0) return;
+  serve::Refusal refusal(429, "too_many_attempts", "too many attempts to sign in",
+                         "try again later");
+  refusal.retry_after_s = wait_s;
+  throw refusal;
+}
+
 }  // namespace
 
 bool is_asked_as(const serve::HttpRequest& request, const std::vector<std::string>& hosts) {
@@ -134,18 +143,20 @@ std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& cont
   return out;
 }
 
-void limit_sign_in(Call& call, const std::string& name) {
-  const std::int64_t now_ns = mono_now_ns();
-  const std::string address = serve::rate_key(call.request.address);
-  int wait = std::max(call.context.sign_in_by_address.take(address, now_ns),
-                      call.context.sign_in_by_name.take(name + '\n' + address, now_ns));
-  if (wait == 0 && !name.empty()) wait = call.context.sign_in_by_account.take(name, now_ns);
-  if (wait == 0) return;
-  // The same whether there is such a user or not.
-  serve::Refusal refusal(429, "too_many_attempts", "too many attempts to sign in",
-                         "try again later");
-  refusal.retry_after_s = wait;
-  throw refusal;
+void limit_sign_in_step(Call& call, SignInWay way) {
+  refuse_to_sign_in(
+      call.context.sign_ins.ask({.way = way, .address = call.request.address}, mono_now_ns()));
+}
+
+SignInAttempt::SignInAttempt(Call& call, SignInWay way, std::string name)
+    : limits_(call.context.sign_ins),
+      one_{.way = way, .address = call.request.address, .name = std::move(name)} {
+  limit_sign_in_step(call, way);
+  refuse_to_sign_in(limits_.begin(one_, mono_now_ns()));
+}
+
+void SignInAttempt::succeeded() {
+  limits_.succeeded(one_, mono_now_ns());
 }
 
 serve::HttpResponse failure(const std::exception& error) {

@@ -40,9 +40,21 @@ void check_origin(const serve::HttpRequest& request, bool tls);
 [[nodiscard]] std::optional<Caller> caller_of(const serve::HttpRequest& request, Context& context,
                                               jobs::WallTime now_ns);
 
-/// Counts an attempt to sign in from the caller's address and, where it is not empty, as `name`.
-/// Throws Refusal 429 where there were too many of late.
-void limit_sign_in(Call& call, const std::string& name);
+/// Counts a step of a sign-in that cannot fail by what somebody guesses. Throws Refusal 429 where
+/// the caller's address had too many of late.
+void limit_sign_in_step(Call& call, SignInWay way);
+
+/// An attempt to sign in: it counts as a failed one until it succeeded(). Throws Refusal 429 where
+/// there were too many of late.
+class SignInAttempt {
+ public:
+  SignInAttempt(Call& call, SignInWay way, std::string name = {});
+  void succeeded();
+
+ private:
+  SignInLimits& limits_;
+  SignInTry one_;
+};
 
 /// What is answered when something fails that is not the request's fault: 503 where a database
 /// cannot be used now, else 500.

@@ -12,7 +12,12 @@ bool waits(jobs::State state) {
   return !jobs::is_final(state) && state != jobs::State::running;
 }
 
-Json life_json(const jobs::Life& life) {
+double ran_s(jobs::State state, jobs::WallTime started_ns, std::int64_t ran_ns,
+             jobs::WallTime now_ns) {
+  return static_cast<double>(jobs::time_run(state, started_ns, ran_ns, now_ns)) / 1e9;
+}
+
+Json life_json(const jobs::Life& life, jobs::WallTime now_ns) {
   return {{"attempt", life.attempt},
           {"restarts", life.restarts},
           {"retries", life.retries},
@@ -20,7 +25,7 @@ Json life_json(const jobs::Life& life) {
           {"message", life.message},
           {"exit_code", life.exit_code ? Json(*life.exit_code) : Json()},
           {"placement", json_fields_detail::encode(life.placement)},
-          {"ran_s", static_cast<double>(life.ran_ns) / 1e9},
+          {"ran_s", ran_s(life.state, life.started_ns, life.ran_ns, now_ns)},
           {"not_before", time_json(life.not_before_ns)}};
 }
 
@@ -70,10 +75,12 @@ jobs::JobRow row_of(const jobs::Job& job) {
           .submitted_ns = job.life.submitted_ns,
           .started_ns = job.life.started_ns,
           .ended_ns = job.life.ended_ns,
-          .array = job.array};
+          .array = job.array,
+          .array_index = job.array_index,
+          .ran_ns = job.life.ran_ns};
 }
 
-Json plain_row(const jobs::JobRow& row) {
+Json plain_row(const jobs::JobRow& row, jobs::WallTime now_ns) {
   return {{"id", row.id},
           {"name", row.name},
           {"owner", row.owner},
@@ -87,7 +94,9 @@ Json plain_row(const jobs::JobRow& row) {
           {"submitted", time_json(row.submitted_ns)},
           {"started", time_json(row.started_ns)},
           {"ended", time_json(row.ended_ns)},
+          {"ran_s", ran_s(row.state, row.started_ns, row.ran_ns, now_ns)},
           {"array", row.array == 0 ? Json() : Json(row.array)},
+          {"array_index", row.array_index ? Json(*row.array_index) : Json()},
           {"pending", nullptr},
           {"place", nullptr},
           {"estimated_start", nullptr}};
@@ -101,7 +110,7 @@ Json pending_json(const std::optional<jobs::Pending>& pending) {
 }
 
 Json row_json(Call& call, const jobs::JobRow& row) {
-  Json out = plain_row(row);
+  Json out = plain_row(row, call.now_ns);
   if (!waits(row.state) ||
       !call.caller().may(jobs::Deed::read_job, whose(call.caller(), row.owner, row.team)))
     return out;
@@ -119,14 +128,13 @@ Json row_json(Call& call, const platform::JobView& view) {
 
 Json job_json(Call& call, const platform::JobView& view) {
   const jobs::Job& job = view.job;
-  Json out = plain_row(row_of(job));
+  Json out = plain_row(row_of(job), call.now_ns);
   if (view.place > 0) out["place"] = view.place;
   out["estimated_start"] = time_json(view.estimated_start_ns.value_or(0));
   out["pending"] = pending_json(view.pending);
-  out["array_index"] = job.array_index ? Json(*job.array_index) : Json();
   out["submission"] = fields_to_json(job.submission);
   out["code"] = job.code;
-  out["life"] = life_json(job.life);
+  out["life"] = life_json(job.life, call.now_ns);
   out["attempts"] = attempts_json(call, job);
   out["may"] = may_json(call.caller(), whose(call, job));
   const platform::KeptUntil until = call.context.platform.kept_until(job.life.ended_ns);

@@ -34,6 +34,7 @@ Json operation_of(const Route& route) {
   if (*route.answer != '\0') good["content"] = content_of(route.answer);
   out["responses"] = {{std::to_string(route.status), good},
                       {"default", {{"description", "refused"}, {"content", content_of("Error")}}}};
+  if (route.made != 0) out["responses"][std::to_string(route.made)] = good;
   if (route.who == Who::anyone) out["security"] = Json::array();
   if (route.who == Who::may) out["x-deed"] = to_text(route.deed);
   return out;

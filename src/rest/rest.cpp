@@ -1,6 +1,7 @@
 #include "rest/rest.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -82,6 +83,18 @@ Whose whose_of(Call& call) {
   return Whose::foreign;
 }
 
+// JSON has one kind of numbers: 1.0 is as whole as 1, as JSON Schema says.
+void make_whole(Json& json) {
+  constexpr double kExact = 9007199254740992;  // up to which doubles have every whole number
+  if (json.is_structured()) {
+    for (Json& one : json) make_whole(one);
+  } else if (json.is_number_float()) {
+    const double value = json.get<double>();
+    if (std::abs(value) <= kExact && std::trunc(value) == value)
+      json = static_cast<std::int64_t>(value);
+  }
+}
+
 void read_body(Call& call) {
   const serve::HttpRequest& request = call.request;
   if (request.body.size() > call.route.max_body)
@@ -93,6 +106,7 @@ void read_body(Call& call) {
   if (type != "application/json")
     throw serve::Refusal(415, "wrong_type", "the body must be application/json");
   call.body = serve::parse_body(request.body, call.route.max_body);
+  make_whole(call.body);
 }
 
 serve::HttpResponse refused(const Error& error) {
@@ -148,6 +162,21 @@ void refuse_nul(const Call& call) {
           fmt::format("'{}' has a NUL character in it", ellipsize(printable(name), 64)));
 }
 
+// What a misspelt parameter was to narrow would be done to everything.
+void refuse_unknown(const Call& call) {
+  if (!std::string_view(call.route.path).starts_with("/api/v1/")) return;
+  for (const auto& [name, value] : call.query) {
+    if (std::ranges::find(call.route.query, name, &Parameter::name) != call.route.query.end())
+      continue;
+    std::vector<std::string> known;
+    for (const Parameter& one : call.route.query) known.emplace_back(one.name);
+    throw serve::Refusal(
+        400, "bad_parameter",
+        fmt::format("there is no parameter '{}' here", ellipsize(printable(name), 64)),
+        known.empty() ? "leave it out" : "one of: " + join(known, ", "));
+  }
+}
+
 }  // namespace
 
 void Rest::check(Call& call) {
@@ -157,6 +186,7 @@ void Rest::check(Call& call) {
   refuse_nul(call);
   if (!reads) check_origin(request, context_.tls);
   if (route.who == Who::anyone) return;
+  refuse_unknown(call);
   call.who = caller_of(request, context_, call.now_ns);
   if (!call.who) {
     serve::Refusal refusal(401, "not_signed_in", "this needs somebody who is signed in",

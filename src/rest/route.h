@@ -48,6 +48,7 @@ struct Route {
   std::size_t max_body = 64U << 10;
   std::vector<Parameter> query{};
   int status = 200;  ///< of success
+  int made = 0;      ///< of success that has made something, where that is told apart
 };
 
 /// All of them; of two that fit a path the first counts.

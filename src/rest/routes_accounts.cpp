@@ -30,6 +30,7 @@ serve::HttpResponse users(Call& call) {
 serve::HttpResponse put_user(Call& call) {
   accounts::Accounts& accounts = call.context.accounts;
   const std::string& name = call.parameter(0);
+  check_same_name(call);
   const auto before = accounts.find(name);
   accounts::Person person = before.value_or(accounts::Person{.name = name});
   const bool rules = call.caller().may(Deed::write_user, jobs::Whose::foreign);
@@ -110,8 +111,11 @@ serve::HttpResponse make_token(Call& call) {
 }
 
 serve::HttpResponse revoke_token(Call& call) {
-  if (!call.context.accounts.revoke_token(call.caller().name, call.parameter(0)))
-    throw not_found("token");
+  const std::string asked = call.asked("owner");
+  const std::string owner = asked.empty() ? call.caller().name : asked;
+  if (owner != call.caller().name && !call.caller().may(Deed::revoke_token, jobs::Whose::foreign))
+    throw forbidden("revoke a token of somebody else");
+  if (!call.context.accounts.revoke_token(owner, call.parameter(0))) throw not_found("token");
   call.context.streams.ask_now();
   return json_answer(Json::object());
 }
@@ -193,7 +197,8 @@ std::vector<Route> account_routes() {
        .summary = "Make or change a user; of oneself name, language and password",
        .answer = "User",
        .request = "UserChange",
-       .body = Body::json},
+       .body = Body::json,
+       .made = 201},
       {.method = "DELETE",
        .path = "/api/v1/users/{name}",
        .handler = delete_user,
@@ -223,8 +228,9 @@ std::vector<Route> account_routes() {
        .handler = revoke_token,
        .deed = Deed::revoke_token,
        .of = Of::self,
-       .summary = "Revoke one of one's own tokens",
-       .answer = "Empty"},
+       .summary = "Revoke a token",
+       .answer = "Empty",
+       .query = {{"owner", "string", "whose; for administrators"}}},
       {.method = "GET",
        .path = "/api/v1/templates",
        .handler = templates,

@@ -14,6 +14,8 @@ using jobs::Deed;
 
 namespace {
 
+constexpr int kMaxWeight = 1'000'000;
+
 serve::HttpResponse nodes(Call& call) {
   Json out = Json::array();
   for (const platform::NodeView& view : call.context.platform.nodes()) {
@@ -100,6 +102,7 @@ void drop(std::vector<T>& all, const std::string& name, const char* what) {
 template <class T>
 T read_named(Call& call, const char* what, Json body) {
   accounts::check_name(call.parameter(0), what);
+  check_same_name(call);
   body["name"] = call.parameter(0);
   return fields_from_json<T>(body, what);
 }
@@ -157,6 +160,18 @@ serve::HttpResponse delete_queue(Call& call) {
   if (name == "default")
     throw serve::Refusal(409, "does_not_fit", "the queue 'default' stays",
                          "close it, if nobody is to use it");
+  using enum jobs::State;
+  const std::int64_t waiting =
+      call.context.platform
+          .list({.states = {unapproved, queued, pausing, paused}, .queue = name, .limit = 1})
+          .total;
+  if (waiting > 0)
+    throw serve::Refusal(
+        409, "does_not_fit",
+        fmt::format("{} in the queue '{}'",
+                    waiting == 1 ? "1 job waits" : fmt::format("{} jobs wait", waiting),
+                    printable(name)),
+        "close it, and delete it when they have run or were killed");
   change_settings(call, [&](platform::Settings& all) { drop(all.queues, name, "queue"); });
   return queues(call);
 }
@@ -182,12 +197,14 @@ serve::HttpResponse put_team(Call& call) {
     body.erase("members");
   }
   const auto team = read_named<jobs::Team>(call, "team", body);
-  if (!std::isfinite(team.weight) || team.weight <= 0 || team.weight > 1e6)
-    throw serve::Refusal(400, "bad_field", "'weight' must be above 0");
+  if (!std::isfinite(team.weight) || team.weight <= 0 || team.weight > kMaxWeight)
+    throw serve::Refusal(400, "bad_field",
+                         fmt::format("'weight' must be above 0, and at most {}", kMaxWeight));
   for (const auto* quota : {&team.quota, &team.user_quota})
     for (const auto& [type, devices] : *quota)
-      if (devices < 0 || type.size() > 64)
-        throw serve::Refusal(400, "bad_field", "a quota is a number of devices, 0 or more");
+      if (devices < 0 || type.empty() || type.size() > 64)
+        throw serve::Refusal(400, "bad_field",
+                             "a quota is a type of devices and how many of them, 0 or more");
   // Members first: a name that there is not changes nothing.
   if (members) call.context.accounts.set_members(team.name, *members);
   call.context.streams.ask_now();
@@ -228,6 +245,7 @@ serve::HttpResponse put_reservation(Call& call) {
     return *at_ns;
   };
   accounts::check_name(call.parameter(0), "reservation");
+  check_same_name(call);
   jobs::Reservation one{
       .name = call.parameter(0), .from_ns = moment("from"), .to_ns = moment("to")};
   if (one.to_ns <= one.from_ns) throw serve::Refusal(400, "bad_field", "'to' must be after 'from'");
@@ -235,6 +253,9 @@ serve::HttpResponse put_reservation(Call& call) {
   json_fields_detail::decode(on, one.nodes, "nodes");
   if (one.nodes.empty())
     throw serve::Refusal(400, "bad_field", "'nodes' must name at least one node");
+  for (auto at = one.nodes.begin(); at != one.nodes.end(); ++at)
+    if (std::find(one.nodes.begin(), at, *at) != at)
+      throw serve::Refusal(400, "bad_field", "'nodes' names '" + shown_name(*at) + "' twice");
   const Json of = call.body.value("teams", Json::array());
   json_fields_detail::decode(of, one.teams, "teams");
   const auto nodes = call.context.platform.nodes();

@@ -45,6 +45,7 @@ serve::HttpResponse preview(Call& call) {
                       {"suite", seen.suite},
                       {"plan", seen.plan},
                       {"placement", json_fields_detail::encode(seen.placement)},
+                      {"time_s", seen.time ? Json(seconds(*seen.time)) : Json()},
                       {"place", seen.place == 0 ? Json() : Json(seen.place)},
                       {"estimated_start", time_json(seen.estimated_start_ns.value_or(0))},
                       {"pending", pending_json(seen.pending)}});
@@ -74,6 +75,7 @@ serve::HttpResponse list(Call& call) {
   }
   const std::string descending = call.asked("descending");
   filter.descending = descending != "0" && descending != "false";
+  filter.now_ns = call.now_ns;
   filter.offset = call.asked_number("offset", 0, 0, 1'000'000'000);
   filter.limit = call.asked_number("limit", 50, 1, jobs::kMaxPage);
   const jobs::JobPage page = call.context.platform.list(filter);
@@ -102,7 +104,7 @@ serve::HttpResponse timeline(Call& call) {
 serve::HttpResponse suite(Call& call) {
   serve::HttpResponse response;
   response.type = "text/plain; charset=utf-8";
-  response.body = jobs::suite_text(call.job->job.submission);
+  response.body = call.context.platform.suite_of(call.job->job.submission);
   return response;
 }
 
@@ -131,9 +133,18 @@ serve::HttpResponse rerun(Call& call) {
   again.owner = call.caller().name;
   again.team = team_for(call, call.caller().is_in(job.team) ? job.team : std::string());
   again.submission = job.submission;
-  if (!job.code.empty() && !call.context.code.has(again.owner, job.code))
+  if (job.array_index) again.submission.array = std::to_string(*job.array_index);
+  if (!job.code.empty() && !call.context.code.has(again.owner, job.code)) {
+    if (again.owner != job.owner)
+      throw serve::Refusal(
+          409, "no_code",
+          fmt::format("the files of the job were uploaded by {}, who alone can run "
+                      "it again with them",
+                      printable(job.owner)),
+          "upload them yourself: submit it from their folder");
     throw serve::Refusal(409, "no_code", "what the job was submitted with is not here any more",
                          "submit it again from its folder");
+  }
   again.code = job.code;
   std::vector<jobs::Problem> problems;
   check_team(call, again.team, problems);
@@ -166,7 +177,8 @@ serve::HttpResponse change(Call& call) {
     check_priority(call, priority, of);
   }
   const std::string name = serve::text_field(call.body, "name", 1000);
-  if (!name.empty()) {
+  const bool renames = call.body.contains("name");
+  if (renames) {
     require(call, Deed::change_job, of, "change this job");
     jobs::Submission renamed = job.submission;
     renamed.name = name;
@@ -183,7 +195,7 @@ serve::HttpResponse change(Call& call) {
       throw serve::Refusal(400, "bad_field", "'shared_with' has more than 1000 names");
   }
   if (priority) if_it_fits([&] { call.context.platform.change_priority(job.id, *priority); });
-  if (!name.empty()) if_it_fits([&] { call.context.platform.rename(job.id, name); });
+  if (renames) if_it_fits([&] { call.context.platform.rename(job.id, name); });
   if (shared) {
     call.context.accounts.share(job.id, *shared);
     call.context.streams.ask_now();
@@ -246,7 +258,7 @@ std::vector<Route> job_routes() {
                  {"team", "string", "of this team"},
                  {"queue", "string", "of this queue"},
                  {"search", "string", "in the name, or a job's number"},
-                 {"order", "string", "submitted, started, ended, name, owner, priority, …"},
+                 {"order", "string", "submitted, started, ended, ran, name, owner, priority, …"},
                  {"descending", "boolean", "the latest or largest first; yes by default"},
                  {"offset", "integer", "rows to leave out"},
                  {"limit", "integer", "rows at most; 50 by default, 1000 at most"}}},

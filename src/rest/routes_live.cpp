@@ -95,22 +95,31 @@ serve::HttpResponse log_stream(Call& call) {
                 const std::shared_ptr<serve::HttpStream>& stream) { follower.add(stream, next); });
 }
 
-// A part; where it is not the last one, its last line and a header say how to get the next.
+// A part; where it is not the last one, its last line and a header say how to get the next. A line
+// that is longer than a part is one.
 serve::HttpResponse log_download(Call& call) {
   constexpr std::int64_t kMostBytes = 64 << 20;
+  constexpr std::size_t kLastLine = 64;  // at most
   const auto most =
       static_cast<std::size_t>(call.asked_number("most", kMostBytes, 1 << 16, kMostBytes));
   const live::ConsoleQuery query = live::console_query(parameters_of_call(call));
   const auto run = run_of_call(call);
   serve::HttpResponse response;
+  std::string& text = response.body;
   std::int64_t from = std::max<std::int64_t>(query.from, 1);
-  for (std::string more; response.body.size() < most; response.body += more) {
-    more = run->log_text(query.rank, from);
+  while (true) {
+    const std::size_t room = most - kLastLine - std::min(text.size(), most - kLastLine);
+    std::int64_t next = from;
+    const std::string more =
+        run->log_text(query.rank, next, std::min(room, live::Console::kMaxAnswer));
     if (more.empty()) break;
-  }
-  if (response.body.size() >= most) {
-    response.body += fmt::format("… (goes on with from={})\n", from);
-    response.headers.emplace_back("X-Assay-Next", std::to_string(from));
+    if (!text.empty() && more.size() > room) {
+      text += fmt::format("… (goes on with from={})\n", from);
+      response.headers.emplace_back("X-Assay-Next", std::to_string(from));
+      break;
+    }
+    text += more;
+    from = next;
   }
   response.type = "text/plain; charset=utf-8";
   response.headers.emplace_back(

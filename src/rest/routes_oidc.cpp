@@ -44,7 +44,7 @@ serve::HttpResponse show_ways(Call& call) {
 
 serve::HttpResponse begin(Call& call) {
   oidc::Provider& provider = provider_of(call);
-  limit_sign_in(call, "");
+  limit_sign_in_step(call, SignInWay::provider);
   try {
     const oidc::Begun begun = provider.begin(call.now_ns / kSecondNs);
     serve::HttpResponse response = redirect_to(begun.location);
@@ -135,16 +135,20 @@ std::string account_of(Call& call, const oidc::Identity& identity) {
 
 serve::HttpResponse finish(Call& call) {
   oidc::Provider& provider = provider_of(call);
-  limit_sign_in(call, "");
+  SignInAttempt attempt(call, SignInWay::provider);
   const bool tls = call.context.tls;
   call.noted = "somebody of " + provider.settings().issuer;
-  if (!call.asked("error").empty()) return back_to_page("failed=denied", tls);
+  if (!call.asked("error").empty()) {
+    attempt.succeeded();  // somebody has thought better of it: nothing was tried
+    return back_to_page("failed=denied", tls);
+  }
   try {
     const oidc::Identity identity =
         provider.finish(provider_cookie(call.request), call.asked("state"), call.asked("code"),
                         call.now_ns / kSecondNs);
     const std::string name = account_of(call, identity);
     call.noted = name;
+    attempt.succeeded();
     // The page signs in with what the cookie has: then the session that the browser has is known
     // and ends, and who is signed in as another can be asked.
     return back_to_page("by=provider", tls,

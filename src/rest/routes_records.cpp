@@ -55,10 +55,7 @@ std::vector<platform::UsageRow> summed(Call& call) {
       sum = row;
       continue;
     }
-    sum.jobs += row.jobs;
-    sum.device_hours += row.device_hours;
-    sum.idle_device_hours += row.idle_device_hours;
-    sum.energy_kwh += row.energy_kwh;
+    sum.add(row);
   }
   std::vector<platform::UsageRow> out;
   for (auto& [key, row] : sums) out.push_back(std::move(row));
@@ -74,16 +71,21 @@ serve::HttpResponse usage(Call& call) {
     serve::HttpResponse response;
     response.type = "text/csv; charset=utf-8";
     response.headers.emplace_back("Content-Disposition", "attachment; filename=\"usage.csv\"");
-    response.body = "user,team,month,device_type,jobs,device_hours,idle_device_hours,energy_kwh\n";
-    for (const auto& row : rows)
-      response.body +=
-          fmt::format("{},{},{},{},{},{:.3f},{:.3f},{:.3f}\n", csv_field(row.user),
-                      csv_field(row.team), row.month, csv_field(row.device_type), row.jobs,
-                      row.device_hours, row.idle_device_hours, row.energy_kwh);
+    response.body =
+        "user,team,month,device_type,jobs,device_hours,idle_device_hours,energy_kwh,unmetered_"
+        "device_hours\n";
+    for (const auto& row : rows) {
+      const auto energy = row.known_energy_kwh();
+      response.body += fmt::format(
+          "{},{},{},{},{},{:.3f},{:.3f},{},{:.3f}\n", csv_field(row.user), csv_field(row.team),
+          row.month, csv_field(row.device_type), row.jobs, row.device_hours, row.idle_device_hours,
+          energy ? fmt::format("{:.3f}", *energy) : "", row.unmetered_device_hours);
+    }
     return response;
   }
   Json out = Json::array();
-  for (const auto& row : rows)
+  for (const auto& row : rows) {
+    const auto energy = row.known_energy_kwh();
     out.push_back({{"user", row.user},
                    {"team", row.team},
                    {"month", row.month},
@@ -91,7 +93,9 @@ serve::HttpResponse usage(Call& call) {
                    {"jobs", row.jobs},
                    {"device_hours", row.device_hours},
                    {"idle_device_hours", row.idle_device_hours},
-                   {"energy_kwh", row.energy_kwh}});
+                   {"energy_kwh", energy ? Json(*energy) : Json()},
+                   {"unmetered_device_hours", row.unmetered_device_hours}});
+  }
   return json_answer({{"usage", out}});
 }
 

@@ -26,21 +26,28 @@ int asked_attempt(const Call& call) {
   return static_cast<int>(call.asked_number("attempt", 0, 0, 1'000'000));
 }
 
-std::string file_of_run(Call& call, jobs::JobId id, int attempt, std::string_view name) {
-  const std::filesystem::path run = call.context.platform.run_of(id, attempt);
+serve::Refusal no_result(const jobs::Job& job, std::string_view name) {
+  if (!jobs::is_final(job.life.state))
+    return {404, "no_result", fmt::format("job {} has no {} yet", job.id, name),
+            "it is there when the run has been judged"};
+  return {404, "no_result",
+          fmt::format("job {} has no {}: it is {}", job.id, name, to_text(job.life.state)),
+          "it ended before its run could be judged; its events say why"};
+}
+
+std::string file_of_run(Call& call, const jobs::Job& job, int attempt, std::string_view name) {
+  const std::filesystem::path run = call.context.platform.run_of(job.id, attempt);
   std::error_code ec;
   if (!run.empty() && std::filesystem::file_size(run / name, ec) > kMaxResult && !ec)
     throw serve::Refusal(413, "too_large", fmt::format("{} is too large to be shown", name));
   std::string text = run.empty() ? std::string() : read_regular_file_or_empty(run / name);
-  if (text.empty())
-    throw serve::Refusal(404, "no_result", fmt::format("job {} has no {} yet", id, name),
-                         "it is there when the run has been judged");
+  if (text.empty()) throw no_result(job, name);
   return text;
 }
 
 serve::HttpResponse result(Call& call) {
   serve::HttpResponse response;
-  response.body = file_of_run(call, call.job_id(), asked_attempt(call), layout::kResult);
+  response.body = file_of_run(call, call.job->job, asked_attempt(call), layout::kResult);
   return response;
 }
 
@@ -48,7 +55,7 @@ serve::HttpResponse result(Call& call) {
 serve::HttpResponse report(Call& call) {
   serve::HttpResponse response;
   response.type = "text/html; charset=utf-8";
-  response.body = file_of_run(call, call.job_id(), asked_attempt(call), layout::kReportHtml);
+  response.body = file_of_run(call, call.job->job, asked_attempt(call), layout::kReportHtml);
   response.headers.emplace_back(
       "Content-Security-Policy",
       "sandbox allow-scripts allow-popups; default-src 'none'; style-src 'unsafe-inline'; "
@@ -75,7 +82,7 @@ Compared compared(Call& call) {
     compare::Side side;
     side.name = fmt::format("{} ({})", where, view.job.submission.name);
     side.runs.push_back(report::read_result(
-        parse_json(file_of_run(call, view.job.id, 0, layout::kResult), where), where));
+        parse_json(file_of_run(call, view.job, 0, layout::kResult), where), where));
     sides.push_back(std::move(side));
   }
   // Of several large results at a time there is one set in memory.

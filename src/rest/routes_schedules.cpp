@@ -42,6 +42,7 @@ serve::HttpResponse schedules(Call& call) {
 
 serve::HttpResponse put_schedule(Call& call) {
   accounts::check_name(call.parameter(0), "schedule");
+  check_same_name(call);
   platform::Schedule made;
   made.name = call.parameter(0);
   made.cron = serve::text_field(call.body, "cron", 200);

@@ -30,6 +30,10 @@ Json session_json(Call& call, const std::string& user, const std::string& csrf,
 struct Link {
   std::string secret{};  ///< empty: there is none
   LinkBy by = LinkBy::address;
+
+  [[nodiscard]] SignInWay way() const {
+    return by == LinkBy::cookie ? SignInWay::provider : SignInWay::link;
+  }
 };
 
 Link link_of(const Call& call) {
@@ -45,7 +49,8 @@ Link link_of(const Call& call) {
 
 serve::HttpResponse preview_link(Call& call) {
   const Link link = link_of(call);
-  limit_sign_in(call, "");
+  // Whoever looks at a link (a chat does, before it is clicked) has not tried to sign in.
+  limit_sign_in_step(call, link.way());
   const auto name = call.context.accounts.link_owner(link.secret, call.now_ns, link.by);
   if (!name)
     throw serve::Refusal(404, "wrong_link", "the link is not valid any more",
@@ -55,27 +60,29 @@ serve::HttpResponse preview_link(Call& call) {
 
 serve::HttpResponse sign_in(Call& call) {
   accounts::Accounts& accounts = call.context.accounts;
-  const auto [link, by] = link_of(call);
+  const Link link = link_of(call);
   std::optional<accounts::NewSession> made;
-  if (!link.empty()) {
+  std::optional<SignInAttempt> attempt;
+  if (!link.secret.empty()) {
     call.noted = "a link";
-    limit_sign_in(call, "");
-    made = accounts.sign_in_by_link(link, call.now_ns, by);
+    attempt.emplace(call, link.way());
+    made = accounts.sign_in_by_link(link.secret, call.now_ns, link.by);
   } else {
     const std::string name = serve::text_field(call.body, "name", 200);
     const auto password = call.body.find("password");
     if (password == call.body.end() || !password->is_string())
       throw serve::Refusal(400, "bad_field", "'name' and 'password', or 'link', must be there");
-    limit_sign_in(call, ellipsize(name, 64));
+    attempt.emplace(call, SignInWay::password, ellipsize(name, 64));
     made = accounts.sign_in(name, password->get_ref<const std::string&>(), call.now_ns);
     // What was typed in the wrong field is not written down.
     call.noted = accounts.find(name) ? name : "somebody unknown";
   }
   if (!made)
-    throw serve::Refusal(
-        401, "wrong_password",
-        link.empty() ? "the name or the password is wrong" : "the link is not valid any more",
-        link.empty() ? "" : "'assay serve link' prints a new one");
+    throw serve::Refusal(401, "wrong_password",
+                         link.secret.empty() ? "the name or the password is wrong"
+                                             : "the link is not valid any more",
+                         link.secret.empty() ? "" : "'assay serve link' prints a new one");
+  attempt->succeeded();
   // Whatever session the browser had ends.
   if (const std::string before = session_cookie(call.request); !before.empty())
     accounts.sign_out(before);
@@ -84,7 +91,7 @@ serve::HttpResponse sign_in(Call& call) {
   serve::HttpResponse response = json_answer(
       session_json(call, made->session.user, made->session.csrf, made->session.expires_ns));
   response.headers.emplace_back("Set-Cookie", set_session(made->secret, call.context.tls));
-  if (by == LinkBy::cookie)
+  if (link.by == LinkBy::cookie)
     response.headers.emplace_back("Set-Cookie", set_provider("", 0, call.context.tls));
   return response;
 }

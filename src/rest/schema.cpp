@@ -110,8 +110,8 @@ Json object_of(std::string_view text) {
 
 constexpr const char* kRow =
     "id:int name:text owner:text team:text queue:text priority:int state:text devices:int "
-    "device_type:text verdict:text submitted:time started:time~ ended:time~ array:int~ place:int~ "
-    "estimated_start:time~ ";
+    "device_type:text verdict:text submitted:time started:time~ ended:time~ ran_s:num array:int~ "
+    "array_index:int~ place:int~ estimated_start:time~ ";
 
 }  // namespace
 
@@ -149,15 +149,15 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("Pending", "kind:text words:text");
     object("NodeShare", "node:text devices:int");
     object("Preview",
-           "problems:[#Problem] suite:text plan:text placement:[#NodeShare] place:int~ "
-           "estimated_start:time~ pending:#Pending~");
+           "problems:[#Problem] suite:text plan:text placement:[#NodeShare] time_s:num~ "
+           "place:int~ estimated_start:time~ pending:#Pending~");
     object("Life",
            "attempt:int restarts:int retries:int cause:text message:text exit_code:int~ "
            "placement:[#NodeShare] ran_s:num not_before:time~");
     object("Attempt", "attempt:int run:bool started:time~ ended:time~");
     object("Job",
            std::string(kRow) +
-               "pending:#Pending~ array_index:int~ submission:#Submission life:#Life "
+               "pending:#Pending~ submission:#Submission life:#Life "
                "attempts:[#Attempt] may:[text] shared_with:[text] code:text logs_until:time~ "
                "kept_until:time~ logs_removed:time~");
     object("Schedule",
@@ -194,7 +194,8 @@ const std::map<std::string, Json, std::less<>>& schemas() {
            "name:text full_name:text role:text disabled:bool language:text password_set:bool "
            "teams:[text] made:time");
     object("Users", "users:[#User]");
-    object("UserChange", "full_name?:text role?:text password?:text disabled?:bool language?:text");
+    object("UserChange",
+           "name?:text full_name?:text role?:text password?:text disabled?:bool language?:text");
     object("Token", "name:text made:time expires:time~ used:time~");
     object("Tokens", "tokens:[#Token]");
     object("TokenRequest", "name:text expires?:time");
@@ -203,7 +204,7 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("Templates", "templates:[#Template]");
     object("UsageRow",
            "user:text team:text month:text device_type:text jobs:int device_hours:num "
-           "idle_device_hours:num energy_kwh:num");
+           "idle_device_hours:num energy_kwh:num~ unmetered_device_hours:num");
     object("Usage", "usage:[#UsageRow]");
     object("Deed", "number:int at:time who:text address:text deed:text subject:text status:int");
     object("Audit", "deeds:[#Deed]");

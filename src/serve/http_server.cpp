@@ -323,7 +323,7 @@ HttpServer::HttpServer(const HttpOptions& options, Handler handler) {
   } catch (const std::system_error& error) {
     throw Error(ErrorKind::environment, error.code().message(),
                 fmt::format("{} port {}", options.address, options.port),
-                "another program may listen there: give another --listen ADDRESS:PORT");
+                "another program may listen there: give another " + options.option);
   }
 }
 

@@ -77,6 +77,8 @@ struct HttpOptions {
   /// Patterns of RESTinio's express router, with unnamed groups: "/tests/([^/]+)". The first that
   /// fits the path counts, whatever the method.
   std::vector<std::string> routes;
+  /// What people give to have it listen elsewhere.
+  std::string option = "--listen ADDRESS:PORT";
 };
 
 /// HTTP/1.1 on RESTinio, the only place that knows it. A peer that does not send HTTP, sends

@@ -36,6 +36,15 @@ int RateLimiter::take(const std::string& key, std::int64_t mono_ns, double cost)
   return std::max(1, static_cast<int>(std::ceil((cost - bucket.level) / rate_)));
 }
 
+void RateLimiter::give_back(const std::string& key, std::int64_t mono_ns, double cost) {
+  const std::scoped_lock lock(lock_);
+  auto at = buckets_.find(key);
+  // It was taken from the one that is shared, or is full again and forgotten.
+  if (at == buckets_.end()) at = buckets_.find(std::string());
+  if (at == buckets_.end()) return;
+  at->second = {std::min(burst_, level_at(at->second, mono_ns) + cost), mono_ns};
+}
+
 std::string rate_key(const std::string& address) {
   std::array<unsigned char, 16> bytes{};
   if (::inet_pton(AF_INET6, address.c_str(), bytes.data()) != 1) return address;

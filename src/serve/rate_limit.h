@@ -17,6 +17,8 @@ class RateLimiter {
   /// Takes `cost` out of the key's bucket at `mono_ns`. 0: granted; else the seconds, rounded up,
   /// after which it would be.
   [[nodiscard]] int take(const std::string& key, std::int64_t mono_ns, double cost = 1);
+  /// Puts back what take() granted, for what does not count after all.
+  void give_back(const std::string& key, std::int64_t mono_ns, double cost = 1);
 
  private:
   struct Bucket {

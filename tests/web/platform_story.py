@@ -72,10 +72,16 @@ def main(link, command, shots=None):
             browser.wait('h1', words)
             browser.wait('section')
             shot(browser, place)
+        # What cannot be compared is said on the page, not in a frame that stays empty.
+        browser.js("location.hash = '#/compare?ids=1,999'")
+        browser.wait('.finding .reason', 'no such job')
+        assert not browser.js("document.querySelector('iframe')"), 'a frame of nothing'
+        browser.js("location.hash = '#/jobs?order=ran'")
+        browser.wait('th[aria-sort]', 'Ran')
         assert not browser.js("document.querySelector('main b:not([class])') && [...document.querySelectorAll('main b')].some(b => b.textContent === 'first')"), 'a name became markup'
 
         choose_language(browser, 'zh')
-        browser.wait('h1', '作业')
+        browser.wait('h1', '训练任务')
         shot(browser, 'jobs-zh')
         browser.click('button', '退出')
         browser.wait('h1', '登录')

@@ -6,7 +6,7 @@ import sys
 
 from browser import Browser
 
-kWords = {'en': ('You are signed in as', 'Sign in as', 'Stay signed in as', 'Cancel', 'Jobs'), 'zh': ('您已登录为', '登录为', '仍以', '取消', '作业')}
+kWords = {'en': ('You are signed in as', 'Sign in as', 'Stay signed in as', 'Cancel', 'Jobs'), 'zh': ('您已登录为', '登录为', '仍以', '取消', '训练任务')}
 
 
 def speak(browser, language):
@@ -85,7 +85,7 @@ def at_a_desk(ann, anns_link, bob, bobs_link, bobs_other, carl, carls_link, shot
         open_link(browser, carls_link, 'zh', fresh=True)
         sees_the_question(browser, bob, carl, 'zh', shot)
         browser.click('dialog button', '仍以')
-        is_here(browser, bob, '作业')
+        is_here(browser, bob, '训练任务')
         assert not browser.errors, browser.errors
 
 
@@ -102,7 +102,7 @@ def on_a_phone(ann, anns_link, _bob, _bobs_link, _bobs_other, carl, carls_link, 
         browser.click('dialog button', '登录为')
         browser.wait('dialog h3', '欢迎')
         browser.click('dialog button', '取消')
-        browser.wait('h1', '作业')
+        browser.wait('h1', '训练任务')
         assert who(browser)[0] == carl, who(browser)
         assert browser.fits(), 'a long name makes the page wider than the window'
         assert not browser.errors, browser.errors

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "e2e/door/door_test.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 namespace {
@@ -94,7 +95,7 @@ class Endpoints : public DoorTest {
     id_ = running("", {"--endpoint", "web=" + port});
   }
   void TearDown() override {
-    if (application_ > 0) ::kill(application_, SIGKILL);
+    if (application_ > 0) send_signal(application_, SIGKILL);
     DoorTest::TearDown();
   }
 
@@ -153,7 +154,8 @@ TEST_F(Endpoints, NobodyComesInWithoutATicketOfTheirOwn) {
   // Somebody else's job.
   const std::string eve = make_member("eve");
   EXPECT_EQ(api("POST", fmt::format("/jobs/{}/endpoints/web/open", id_), "", eve).status, 404);
-  EXPECT_EQ(api("POST", fmt::format("/jobs/{}/endpoints/nope/open", id_)).status, 400);
+  EXPECT_EQ(api("POST", fmt::format("/jobs/{}/endpoints/nope/open", id_)).status, 404);
+  EXPECT_EQ(api("GET", fmt::format("/jobs/{}/endpoints/nope", id_)).status, 404);
 }
 
 TEST_F(Endpoints, OfAJobThatHasEndedThereIsNoTicket) {
@@ -254,7 +256,7 @@ TEST_F(Endpoints, WhatIsNoHttpIsSaidOnAPage) {
     return reply.body;
   };
   EXPECT_THAT(page("/garbage"), HasSubstr("does not answer with HTTP"));
-  EXPECT_THAT(page("/endless-head"), HasSubstr("does not end"));
+  EXPECT_THAT(page("/endless-head"), HasSubstr("too long"));
   EXPECT_THAT(page("/smuggle"), HasSubstr("two ways"));
   EXPECT_THAT(page("/nothing"), HasSubstr("without an answer"));
   const Reply cut = ask(guest.host, "GET", "/more-than-it-says", {{"Cookie", guest.cookie}});
@@ -267,9 +269,12 @@ TEST_F(Endpoints, AServiceThatDiedIsSaidWithAdvice) {
   const Guest guest = open(id_, "web");
   const std::string path = fmt::format("/jobs/{}/endpoints/web", id_);
   EXPECT_EQ(parse_json_or_null(api("GET", path).body)["state"], "open");
-  ::kill(application_, SIGKILL);
+  send_signal(application_, SIGKILL);
   ASSERT_TRUE(
       eventually([&] { return parse_json_or_null(api("GET", path).body)["state"] == "refused"; }));
+  const Reply refused = api("POST", path + "/open");
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_EQ(parse_json_or_null(refused.body)["error"]["code"], "refused");
   const Reply dead = ask(guest.host, "GET", "/", {{"Cookie", guest.cookie}});
   EXPECT_EQ(dead.status, 502);
   EXPECT_THAT(dead.body, AllOf(HasSubstr("nothing listens on port"), HasSubstr("console")));

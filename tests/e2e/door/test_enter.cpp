@@ -10,6 +10,7 @@
 #include "e2e/door/door_test.h"
 #include "e2e/ssh_hosts.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 namespace {
@@ -71,7 +72,7 @@ TEST_F(EnterJob, WhoLeavesEndsWhatTheyHaveStarted) {
   const std::string mark = fmt::format("sleep 98{}", ::getpid());
   const pid_t client = start({"ssh", std::to_string(id), "--", mark + "; true"});
   ASSERT_TRUE(eventually([&] { return !processes_with(mark).empty(); }));
-  ::kill(client, SIGKILL);
+  send_signal(client, SIGKILL);
   EXPECT_TRUE(eventually([&] { return processes_with(mark).empty(); }, std::chrono::seconds(30)));
 }
 

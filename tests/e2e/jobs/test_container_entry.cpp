@@ -7,6 +7,7 @@
 #include "core/process.h"
 #include "e2e/door/door_test.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 namespace {
@@ -99,7 +100,7 @@ TEST_F(ContainerEntry, WhatSomebodyStartedInsideEndsWhenTheyLeave) {
     return false;
   };
   ASSERT_TRUE(eventually(there, 60s));
-  ::kill(client, SIGKILL);
+  send_signal(client, SIGKILL);
   EXPECT_TRUE(eventually([&] { return !there(); }, 60s));
   EXPECT_EQ(state(id), "running") << "the job does not care";
 }

@@ -25,6 +25,14 @@ class SleepingEnd : public DoorTest {
     return jobs.empty() ? 0 : static_cast<long>(integer_at(jobs[0], "id", 0));
   }
   [[nodiscard]] std::string shown(long id) const { return assay({"job", std::to_string(id)}).out; }
+  [[nodiscard]] bool rests(long id) const {
+    const fs::path attempt = folder_ / fmt::format("tester/jobs/{}/attempt-1", id);
+    if (!fs::exists(attempt)) return false;
+    for (const auto& entry : fs::recursive_directory_iterator(attempt))
+      if (entry.path().filename() == "journal.jsonl")
+        return read_file(entry.path()).find("\"rest\"") != std::string::npos;
+    return false;
+  }
   [[nodiscard]] bool comes_to(long id, const std::string& state, std::chrono::seconds limit) {
     return eventually([&] { return this->state(id) == state; }, limit);
   }
@@ -42,17 +50,19 @@ TEST_F(SleepingEnd, IsKeptOpenForAsLongAsWasAskedFor) {
   serve();
   const long id =
       submit("echo trained > done.txt; echo trained; sleep infinity", {"--keep", "20s"});
-  const fs::path journal = folder_ / fmt::format("tester/jobs/{}/attempt-1/run", id);
-  const auto rests = [&] {
-    for (const auto& entry : fs::recursive_directory_iterator(journal.parent_path()))
-      if (entry.path().filename() == "journal.jsonl")
-        return read_file(entry.path()).find("\"rest\"") != std::string::npos;
-    return false;
-  };
-  ASSERT_TRUE(eventually(rests, 120s)) << shown(id);
+  ASSERT_TRUE(eventually([&] { return rests(id); }, 120s)) << shown(id);
   EXPECT_EQ(state(id), "running");
   EXPECT_EQ(assay({"ssh", "-T", std::to_string(id), "--", "cat done.txt"}).out, "trained\n");
   EXPECT_TRUE(comes_to(id, "finished", 120s)) << shown(id);
+}
+
+TEST_F(SleepingEnd, IsAnEndToWhoeverEndsItEarlier) {
+  serve();
+  const long id = submit("echo A; sleep 1; echo B; sleep infinity", {"--keep", "10m"});
+  ASSERT_TRUE(eventually([&] { return rests(id); }, 120s)) << shown(id);
+  EXPECT_EQ(assay({"cancel", std::to_string(id)}).status.code, 0);
+  ASSERT_TRUE(comes_to(id, "finished", 120s)) << shown(id);
+  EXPECT_THAT(shown(id), HasSubstr("only 'sleep infinity' was left"));
 }
 
 TEST_F(SleepingEnd, OfAFailureIsNoneBecauseItIsNotReached) {
@@ -76,7 +86,7 @@ TEST_F(SleepingEnd, ADurationThatIsNoneIsRefused) {
   serve();
   const CommandResult wrong = assay({"submit", "--no-code", "--command", "true", "--keep", "8d"});
   EXPECT_EQ(wrong.status.code, 2);
-  EXPECT_THAT(wrong.err, HasSubstr("a job may be kept open for 0s to 7d"));
+  EXPECT_THAT(wrong.err, HasSubstr("--keep: a job may be kept open for 0s to 7d\n"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/files.h"
 #include "core/process.h"
 #include "e2e/harness.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -94,7 +95,7 @@ TEST_F(AgentAlone, EndsAlwaysWhenItsControllerIsGone) {
 TEST_F(AgentAlone, EndsWhenAskedThoughNobodyReadsItsReports) {
   AgentProcess agent;
   for (int i = 0; i < 2000; ++i) agent.send({{"node", 0}, {"type", "no such request"}});
-  ::kill(agent.pid(), SIGTERM);
+  send_signal(agent.pid(), SIGTERM);
   EXPECT_TRUE(eventually([&] { return agent.ended(); }, 5s));
 }
 
@@ -124,7 +125,7 @@ TEST_F(AgentAlone, KeepsWhyItEndedBesideTheRanksLogs) {
     agent.send(round_of("exec sleep 30", folder));
     ASSERT_TRUE(eventually([&] { return fs::exists(folder / "rank1.out.log"); }));
     if (asked)
-      ::kill(agent.pid(), SIGTERM);
+      send_signal(agent.pid(), SIGTERM);
     else
       agent.hang_up();
     EXPECT_TRUE(eventually([&] { return agent.ended(); }, 20s));

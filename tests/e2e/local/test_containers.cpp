@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "e2e/harness.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -46,7 +47,9 @@ class Containers : public AssayTest {
     // podman removes them beside us.
     const auto left = [this] { return podman({"ps", "--all", "--quiet"}).out; };
     EXPECT_TRUE(eventually([&] { return left().empty(); }, 30s))
-        << "a container was left behind: " << left();
+        << "a container was left behind:\n"
+        << podman({"ps", "--all", "--format", "{{.Names}} {{.Status}}"}).out
+        << read_file_or_empty(latest() / "journal.jsonl");
     EXPECT_TRUE(processes_with("sleep " + marker_).empty());
   }
   [[nodiscard]] CommandResult podman(const std::vector<std::string>& args) const {
@@ -63,15 +66,15 @@ class Containers : public AssayTest {
   void kill_agent_and_supervisors(pid_t pid) const {
     const std::vector<pid_t> agents = agents_of(pid);
     ASSERT_EQ(agents.size(), 1u);
-    ::kill(agents[0], SIGSTOP);  // it must not see its ranks' clients end
+    send_signal(agents[0], SIGSTOP);  // it must not see its ranks' clients end
     int supervisors = 0;
     for (const pid_t conmon : processes_with(folder_.string())) {
       if (read_file_or_empty("/proc/" + std::to_string(conmon) + "/comm") != "conmon\n") continue;
-      ::kill(conmon, SIGKILL);
+      send_signal(conmon, SIGKILL);
       ++supervisors;
     }
     ASSERT_EQ(supervisors, 2);
-    ::kill(agents[0], SIGKILL);
+    send_signal(agents[0], SIGKILL);
   }
   // How many ranks sleep inside containers: podman's own command lines name the command too. Suites
   // say /bin/sleep: some builds of busybox run a plain "sleep" inside the shell.
@@ -179,12 +182,12 @@ TEST_F(Containers, ARunWhoseControllerAndAgentWereKilledResumes) {
   const fs::path file = suite("/bin/sleep " + marker_, "    limits: {grace: 300ms}\n");
   const pid_t pid = start({"run", file.string()});
   ASSERT_TRUE(eventually([this] { return sleeping() == 2; }, 20s));
-  ::kill(pid, SIGSTOP);
+  send_signal(pid, SIGSTOP);
   const std::vector<pid_t> guardians = agents_of(pid, "assay-guardian");
-  for (const pid_t one : guardians) ::kill(one, SIGSTOP);
+  for (const pid_t one : guardians) send_signal(one, SIGSTOP);
   kill_agent_and_supervisors(pid);
-  for (const pid_t one : guardians) ::kill(one, SIGKILL);
-  ::kill(pid, SIGKILL);
+  for (const pid_t one : guardians) send_signal(one, SIGKILL);
+  send_signal(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 20s));
 
   const pid_t resumed = start({"run", "--resume", latest().string()});

@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "e2e/harness.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -123,7 +124,7 @@ TEST_F(Evidence, OfAKilledRunShowsThatItsPlanWasChanged) {
   const fs::path suite = script_suite("echo hello\nexec sleep " + marker + "\n");
   const pid_t pid = start({"run", suite.string()});
   ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 1; }));
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   ASSERT_TRUE(wait(pid, 30s));
   ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).empty(); }));
   const std::string plan = read_file(latest() / "plan.json");
@@ -196,7 +197,7 @@ TEST_F(Evidence, OfALostAgentIsListedByTheController) {
   const pid_t pid = start({"run", suite.string()});
   ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 1; }));
   ASSERT_EQ(agents_of(pid).size(), 1U);
-  ::kill(agents_of(pid)[0], SIGKILL);
+  send_signal(agents_of(pid)[0], SIGKILL);
   ASSERT_TRUE(wait(pid, 30s));
   EXPECT_TRUE(journal("node_end").empty());
   const Json files = journal("round_files").at(0)["files"];

@@ -11,6 +11,7 @@
 #include "core/process_tree.h"
 #include "e2e/harness.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -142,7 +143,7 @@ TEST_F(Faults, AControllerKilledWithNineLeavesNoRankAndTheRunResumes) {
   ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 2; }));
   const std::vector<pid_t> agents = agents_of(pid);
   ASSERT_EQ(agents.size(), 1u);
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   EXPECT_TRUE(eventually([&] { return processes_with("sleep " + marker).empty(); }, 5s));
   EXPECT_TRUE(eventually([&] { return !alive(agents[0]); }, 5s));
 
@@ -166,7 +167,7 @@ TEST_F(Faults, AnAgentKilledWithNineIsNamedAndItsRanksEnd) {
   ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 2; }));
   const std::vector<pid_t> agents = agents_of(pid);
   ASSERT_EQ(agents.size(), 1u);
-  ::kill(agents[0], SIGKILL);
+  send_signal(agents[0], SIGKILL);
   const auto status = wait(pid, 10s);
   ASSERT_TRUE(status) << "assay still waits for a dead agent";
   EXPECT_EQ(status->code, 5);
@@ -187,7 +188,7 @@ TEST_F(Faults, AnAgentThatIsStoppedIsGivenUpAndNothingOfItIsLeft) {
     ASSERT_EQ(stopped.size(), 1u);
     if (guardian_too)
       for (const pid_t guardian : agents_of(pid, "assay-guardian")) stopped.push_back(guardian);
-    for (const pid_t one : stopped) ::kill(one, SIGSTOP);
+    for (const pid_t one : stopped) send_signal(one, SIGSTOP);
     const auto status = wait(pid, 90s);
     ASSERT_TRUE(status) << "assay still waits for an agent that is stopped";
     EXPECT_EQ(status->code, 5);
@@ -211,7 +212,7 @@ TEST_F(Faults, ADaemonWithAnEmptyEnvironmentEndsWithAnAgentKilledWithNine) {
     ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 2; }));
     const std::vector<pid_t> agents = agents_of(pid, half);
     ASSERT_EQ(agents.size(), 1u);
-    ::kill(agents[0], SIGKILL);
+    send_signal(agents[0], SIGKILL);
     const auto status = wait(pid, 20s);
     ASSERT_TRUE(status) << "assay still waits for a dead agent";
     EXPECT_EQ(status->code, 5);
@@ -236,7 +237,7 @@ TEST_F(Faults, ADaemonWithAnEmptyEnvironmentIsFoundWhenAgentAndGuardianAreKilled
   for (const pid_t guardian : agents_of(pid, "assay-guardian")) both.push_back(guardian);
   ASSERT_EQ(both.size(), 2u);
   for (const int signal : {SIGSTOP, SIGKILL})  // neither sees the other's end
-    for (const pid_t half : both) ::kill(half, signal);
+    for (const pid_t half : both) send_signal(half, signal);
   const auto status = wait(pid, 60s);
   ASSERT_TRUE(status) << "assay still waits for a dead agent";
   EXPECT_EQ(status->code, 5);
@@ -252,7 +253,7 @@ TEST_F(Faults, CtrlCStopsGentlyAndKeepsWhatWasMeasured) {
   ASSERT_TRUE(eventually([&] {
     return fs::exists(folder_ / "results/latest") && fs::exists(latest() / "live.json");
   }));
-  ::kill(pid, SIGINT);
+  send_signal(pid, SIGINT);
   const auto status = wait(pid, 10s);
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 5);
@@ -268,9 +269,9 @@ TEST_F(Faults, ASecondCtrlCKillsAtOnce) {
   ASSERT_TRUE(eventually([&] {
     return fs::exists(folder_ / "results/latest") && fs::exists(latest() / "live.json");
   }));
-  ::kill(pid, SIGINT);
+  send_signal(pid, SIGINT);
   EXPECT_FALSE(wait(pid, 500ms));
-  ::kill(pid, SIGINT);
+  send_signal(pid, SIGINT);
   EXPECT_TRUE(wait(pid, 5s));
 }
 

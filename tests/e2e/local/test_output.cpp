@@ -16,6 +16,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "e2e/harness.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -80,7 +81,8 @@ TEST_F(Output, FailedRoundsAreRunAgainOnlyWhenAskedFor) {
   EXPECT_EQ(fs::last_write_time(latest() / "probe/round1"), touched);
   const Json rounds = result()["cases"][0]["rounds"];
   for (const Json& round : rounds) EXPECT_EQ(round["status"], "completed");
-  EXPECT_THAT(rounds[1]["findings"].dump(), HasSubstr("it was run again 1 time after it failed"));
+  EXPECT_THAT(rounds[1]["findings"].dump(),
+              HasSubstr("the round was begun 1 time before (failed: 1)"));
   EXPECT_TRUE(fs::exists(latest() / "probe/round2.interrupted-1"));
   EXPECT_THAT(read_file(latest() / "journal.jsonl"), HasSubstr("\"round_reopened\""));
 
@@ -151,7 +153,7 @@ class TopOnATerminal {
   TopOnATerminal(const TopOnATerminal&) = delete;
   TopOnATerminal& operator=(const TopOnATerminal&) = delete;
   ~TopOnATerminal() {
-    if (!ended_) ::kill(pid_, SIGKILL);
+    if (!ended_) send_signal(pid_, SIGKILL);
     ::close(terminal_);
     if (!ended_) ::waitpid(pid_, nullptr, 0);
   }
@@ -162,7 +164,7 @@ class TopOnATerminal {
     const winsize size{12, static_cast<unsigned short>(columns), 0, 0};
     EXPECT_EQ(::ioctl(terminal_, TIOCSWINSZ, &size), 0);
   }
-  void signal(int number) const { ::kill(pid_, number); }
+  void signal(int number) const { send_signal(pid_, number); }
   /// Its exit status, as of waitpid().
   std::optional<int> ended() {
     int status = 0;

@@ -20,6 +20,7 @@
 #include "e2e/harness.h"
 #include "http/client.h"
 #include "needs.h"
+#include "send_signal.h"
 #include "telemetry/telemetry_table.h"
 
 namespace assay::e2e {
@@ -95,7 +96,7 @@ class PrometheusTest : public AssayTest {
   }
   void TearDown() override {
     if (server_ > 0) {
-      ::kill(server_, SIGKILL);
+      send_signal(server_, SIGKILL);
       ::waitpid(server_, nullptr, 0);
     }
     AssayTest::TearDown();

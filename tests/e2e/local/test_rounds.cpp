@@ -8,6 +8,7 @@
 
 #include "core/files.h"
 #include "e2e/harness.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -66,7 +67,7 @@ TEST_F(Rounds, GoOnToTheirLimitAfterTheControllerWasKilled) {
   const pid_t pid = start({"run", suite.string()});
   ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker).size() == 1; }))
       << "a fourth round, since three were not enough";
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   EXPECT_TRUE(eventually([&] { return processes_with("sleep " + marker).empty(); }, 20s));
   const CommandResult early = assay({"report", latest().string()});
   EXPECT_EQ(result()["cases"][0]["validity"], "INCOMPLETE") << early.out;

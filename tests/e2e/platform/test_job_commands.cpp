@@ -2,10 +2,12 @@
 
 #include <cstdlib>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/json_access.h"
+#include "core/text.h"
 #include "e2e/platform/platform_test.h"
 
 namespace assay::e2e {
@@ -39,6 +41,18 @@ TEST_F(JobCommands, TheOutputOfAJobIsPrinted) {
   const CommandResult logs = assay({"job", std::to_string(id), "--logs"});
   EXPECT_EQ(logs.status.code, 0) << logs.err;
   EXPECT_THAT(logs.out, AllOf(HasSubstr("hello from rank 0"), HasSubstr("hello from rank 1")));
+  const CommandResult lines = assay({"job", std::to_string(id), "--logs", "--format", "json"});
+  EXPECT_EQ(lines.status.code, 0) << lines.err;
+  int said = 0;
+  for (const std::string_view line : split(trim(lines.out), '\n')) {
+    const Json json = parse_json_or_null(std::string(line));
+    ASSERT_TRUE(json.is_object()) << line;
+    said += json["text"].get<std::string>().starts_with("hello from rank") ? 1 : 0;
+  }
+  EXPECT_EQ(said, 2);
+  const CommandResult refused = assay({"job", std::to_string(id), "--yaml", "--format", "json"});
+  EXPECT_EQ(refused.status.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("'--yaml' prints text, not JSON"));
 }
 
 TEST_F(JobCommands, ASuiteIsSubmittedAndGivenBack) {
@@ -64,9 +78,34 @@ TEST_F(JobCommands, AMistakeOnTheCommandLineIsSaidWithItsOption) {
   const CommandResult result =
       assay({"submit", "--command", "true", "--nodes", "0", "--time", "soon", "--no-code"});
   EXPECT_EQ(result.status.code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--time: expected a duration such as 2h"));
+  EXPECT_THAT(result.err, HasSubstr("--time: expected a duration of 1s to 365d, such as 2h"));
   EXPECT_THAT(assay({"submit", "--command", "true", "--nodes", "0", "--no-code"}).err,
               HasSubstr("--nodes: expected a number from 1 to 100000, not 0"));
+}
+
+TEST_F(JobCommands, WhatWasMeantOtherwiseIsNotDoneInstead) {
+  const auto error = [&](std::vector<std::string> words) {
+    const CommandResult result = assay(std::move(words));
+    EXPECT_NE(result.status.code, 0) << result.out;
+    return result.err;
+  };
+  EXPECT_THAT(error({"submit", "--no-code", "--command", "true", "--schedule", ""}),
+              AllOf(HasSubstr("--schedule"), HasSubstr("@yearly")));
+  EXPECT_THAT(error({"submit", "--no-code", "--command", " "}), HasSubstr("the command is empty"));
+  EXPECT_THAT(error({"queue", "nope"}), HasSubstr("there is no queue 'nope'"));
+  EXPECT_THAT(error({"jobs", "--mine", "--owner", "ann"}), HasSubstr("--mine"));
+  EXPECT_LT(error({"jobs", "--offset", "-1"}).size(), 200U);
+  EXPECT_EQ(assay({"jobs", "--all"}).out, "No jobs.\n");
+}
+
+TEST_F(JobCommands, AScheduleIsCalledAsItIs) {
+  ASSERT_EQ(
+      assay({"submit", "--no-code", "--command", "true", "--name", "a@b", "--schedule", "@yearly"})
+          .status.code,
+      0);
+  EXPECT_THAT(assay({"schedules"}).out, HasSubstr("a@b"));
+  EXPECT_EQ(assay({"schedules", "rm", "a@b"}).status.code, 0);
+  EXPECT_THAT(assay({"schedules"}).out, Not(HasSubstr("a@b")));
 }
 
 TEST_F(JobCommands, WhatCanNeverRunIsSaidBeforeItIsSubmitted) {
@@ -112,6 +151,11 @@ TEST_F(JobCommands, AnArrayIsOneJobForEachNumber) {
   const long first = submit({"--command", "echo element $ASSAY_ARRAY_INDEX", "--array", "3-5%1"});
   for (long id = first; id < first + 3; ++id) EXPECT_TRUE(becomes(id, "finished"));
   EXPECT_THAT(assay({"job", std::to_string(first + 2), "--logs"}).out, HasSubstr("element 5"));
+  EXPECT_THAT(assay({"jobs", "--all"}).out, HasSubstr("[5]"));
+  EXPECT_THAT(assay({"job", std::to_string(first + 2)}).out,
+              HasSubstr(fmt::format("element 5 of the array that begins with job {}", first)));
+  EXPECT_THAT(assay({"job", std::to_string(first), "--logs", "--rank", "7"}).err,
+              HasSubstr(fmt::format("job {} has no rank 7", first)));
 }
 
 TEST_F(JobCommands, AJobWaitsForTheOneBeforeIt) {
@@ -119,6 +163,10 @@ TEST_F(JobCommands, AJobWaitsForTheOneBeforeIt) {
   const long second = submit({"--command", "true", "--after", std::to_string(first)});
   EXPECT_TRUE(becomes(second, "killed"));
   EXPECT_EQ(assay({"job", std::to_string(second), "--follow"}).status.code, 5);
+  EXPECT_THAT(assay({"submit", "--no-code", "--command", "true", "--after", std::to_string(first),
+                     "--dry-run"})
+                  .out,
+              HasSubstr(fmt::format("It can never run: job {} has not finished", first)));
 }
 
 TEST_F(JobCommands, TheClusterIsShownAndDrained) {

@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/sha256.h"
 #include "e2e/slurm_cluster.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -162,7 +163,7 @@ TEST_F(Slurm, CtrlCWhileTheJobIsPendingWithdrawsIt) {
       {"run", suite("  - {case: 'null:native:cpu:2:1:1'}\n", "wait: 1h, extra: [--begin=now+1hour]")
                   .string()});
   ASSERT_TRUE(eventually([] { return SlurmCluster::jobs().size() == 1; }, 20s));
-  ::kill(pid, SIGINT);
+  send_signal(pid, SIGINT);
   const auto status = wait(pid, 20s);
   ASSERT_TRUE(status) << "assay still waits for its job";
   EXPECT_EQ(status->code, 4);
@@ -171,7 +172,7 @@ TEST_F(Slurm, CtrlCWhileTheJobIsPendingWithdrawsIt) {
 
 TEST_F(Slurm, AControllerKilledWithNineGivesTheAllocationBackAndTheRunResumes) {
   const pid_t pid = start_and_wait_for_ranks(suite(sleeper(2)));
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   EXPECT_TRUE(eventually([this] { return processes_with("sleep " + marker_).empty(); }));
   EXPECT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }));
   std::ofstream(folder_ / "again") << "go";
@@ -267,7 +268,7 @@ TEST_F(Slurm, AKilledAgentIsNamedAndTheOthersAreStopped) {
       agents.push_back(agent);
   }
   ASSERT_EQ(agents.size(), 1u);
-  ::kill(agents[0], SIGKILL);
+  send_signal(agents[0], SIGKILL);
   const auto status = wait(pid, 60s);
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 5);

@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "e2e/slurm_cluster.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -89,14 +90,29 @@ TEST_F(SlurmComponents, AnAgentThatDiesInTheSecondComponentIsNamedAndItsNodeSwep
   // Both halves of the agent at once, so that neither can clean up.
   const pid_t agent = parent_of(sleepers("n2").front());
   const pid_t guardian = parent_of(agent);
-  for (const pid_t half : {guardian, agent}) ::kill(half, SIGSTOP);
-  for (const pid_t half : {guardian, agent}) ::kill(half, SIGKILL);
+  for (const pid_t half : {guardian, agent}) send_signal(half, SIGSTOP);
+  for (const pid_t half : {guardian, agent}) send_signal(half, SIGKILL);
   const auto status = wait(pid, 120s);
   ASSERT_TRUE(status) << "assay still waits for the dead agent";
   EXPECT_EQ(status->code, 5);
   EXPECT_THAT(result()["cases"][0]["rounds"][0]["reason"].get<std::string>(),
               HasSubstr("the agent on n2 was lost"));
   EXPECT_TRUE(eventually([&] { return processes_with("sleep " + marker_).empty(); }, 20s));
+}
+
+TEST_F(SlurmComponents, WhatIsLeftWhenOneComponentIsCancelledIsGivenBack) {
+  const pid_t pid = start({"run", suite("exec sleep " + marker_, 3).string()});
+  ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker_).size() == 3; }, 120s))
+      << read_file_or_empty(folder_ / "assay.log");
+  std::string second;
+  for (const std::string& job : SlurmCluster::jobs())
+    if (job.ends_with("+1")) second = job;
+  ASSERT_FALSE(second.empty());
+  ASSERT_TRUE(run_command({"scancel", second}).ok());
+  const auto status = wait(pid, 50s);
+  ASSERT_TRUE(status) << "the first component's rank is waited for";
+  EXPECT_EQ(status->code, 5);
+  EXPECT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }, 20s)) << "given back";
 }
 
 TEST_F(SlurmComponents, TooFewNodesAreAnErrorOfTheSuite) {

@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "e2e/slurm_cluster.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -59,7 +60,7 @@ TEST_F(SlurmFaults, ARankKilledFromOutsideIsNamed) {
   const pid_t pid = start_and_wait_for_sleepers();
   const pid_t rank = sleeper_on("n2");
   ASSERT_GT(rank, 0);
-  ::kill(rank, SIGKILL);
+  send_signal(rank, SIGKILL);
   const auto status = wait(pid, 60s);
   ASSERT_TRUE(status) << "assay still waits for a dead rank";
   EXPECT_EQ(status->code, 5);
@@ -73,7 +74,7 @@ TEST_F(SlurmFaults, ASlurmdThatDiesWithItsStepsIsNamedAndTheRunResumes) {
   const pid_t step = parent_of(parent_of(agent));  // the agent has a guardian
   ASSERT_EQ(read_file_or_empty("/proc/" + std::to_string(step) + "/comm"), "slurmstepd\n");
   cluster_.kill("n2");
-  ::kill(step, SIGKILL);
+  send_signal(step, SIGKILL);
   // The agent's input closed: it ends its rank and itself.
   EXPECT_TRUE(eventually([&] { return !alive(agent) && sleeper_on("n2") < 0; }, 20s));
   const auto status = wait(pid, 90s);

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "e2e/slurm_cluster.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -110,7 +111,7 @@ TEST_F(SlurmRanks, WhatAKilledSrunLeavesEndsWithTheRound) {
       << read_file_or_empty(folder_ / "assay.log");
   for (const pid_t process : processes_with((folder_ / "sum").string()))
     if (read_file_or_empty("/proc/" + std::to_string(process) + "/comm") == "srun\n")
-      ::kill(process, SIGKILL);
+      send_signal(process, SIGKILL);
   const auto status = wait(pid, 60s);
   ASSERT_TRUE(status) << "assay waits for an srun that is gone";
   EXPECT_EQ(status->code, 5);

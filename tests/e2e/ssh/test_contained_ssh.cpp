@@ -10,6 +10,7 @@
 #include "e2e/podman_image.h"
 #include "e2e/ring_program.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -143,7 +144,7 @@ TEST_F(ContainedSsh, AnAgentThatIsKilledLeavesNothing) {
                                         "    limits: {grace: 500ms}\n")
                                       .string()});
   ASSERT_TRUE(eventually([&] { return sleeping() == 1; }, 90s)) << head_log();
-  for (const pid_t agent : processes_from(hosts_.cache() / "n2")) ::kill(agent, SIGKILL);
+  for (const pid_t agent : processes_from(hosts_.cache() / "n2")) send_signal(agent, SIGKILL);
   const auto status = wait(pid, 120s);
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 5);

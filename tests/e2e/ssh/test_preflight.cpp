@@ -16,6 +16,7 @@
 #include "e2e/net_namespaces.h"
 #include "e2e/ssh_hosts.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -268,7 +269,7 @@ TEST_F(DropCaches, DoNotHoldUpAUserWhoStopsTheRun) {
   const pid_t pid = start({"run", file.string()});
   ::setenv("PATH", path.c_str(), 1);
   EXPECT_TRUE(eventually([this] { return fs::exists(folder_ / "begun"); }));
-  ::kill(pid, SIGINT);
+  send_signal(pid, SIGINT);
   const auto status = wait(pid, std::chrono::seconds(30));
   fs::remove(hold);
   ASSERT_TRUE(status) << read_file_or_empty(folder_ / "assay.log");

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "e2e/net_namespaces.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -179,7 +180,7 @@ TEST_F(ProgramSharing, ASourceThatDiesInTheMiddleIsReplacedAndTheTransferGoesOn)
   const pid_t pid = start({"run", suite(kHosts - 1).string()});
   ASSERT_TRUE(eventually([&] { return fs::exists(mark); }, 120s))
       << read_file_or_empty(folder_ / "assay.log");
-  for (const pid_t agent : processes_with((hosts_.cache() / "n1").string())) ::kill(agent, SIGKILL);
+  for (const pid_t agent : processes_with((hosts_.cache() / "n1").string())) send_signal(agent, SIGKILL);
   const auto status = wait(pid, 170s);
   ASSERT_TRUE(status) << "it waits for the dead one\n" << read_file(folder_ / "assay.log");
   EXPECT_EQ(status->code, 0) << read_file(folder_ / "assay.log");

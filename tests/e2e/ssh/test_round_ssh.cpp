@@ -15,6 +15,7 @@
 #include "e2e/net_namespaces.h"
 #include "e2e/ring_program.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -174,7 +175,7 @@ TEST_F(RoundSsh, AnAgentThatIsKilledLeavesNothing) {
                     "    limits: {grace: 500ms}\n")
                   .string()});
   ASSERT_TRUE(eventually([&] { return processes_with("sleep " + marker_).size() >= 2; }, 60s));
-  for (const pid_t agent : processes_from(hosts_.cache() / "n2")) ::kill(agent, SIGKILL);
+  for (const pid_t agent : processes_from(hosts_.cache() / "n2")) send_signal(agent, SIGKILL);
   const auto status = wait(pid, 90s);
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 5);

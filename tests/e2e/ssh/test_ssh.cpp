@@ -10,6 +10,7 @@
 
 #include "core/files.h"
 #include "e2e/ssh_hosts.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -67,13 +68,28 @@ TEST_F(Ssh, ALogThatWasChangedOnItsHostIsNamedWhenItArrives) {
               HasSubstr("\"rank0.out.log is not as its agent wrote it: longer\""));
 }
 
+TEST_F(Ssh, AFileWithoutMeasureDoesNotComeAndTheEvidenceDoes) {
+  const fs::path script = write("rank.sh",
+                                "echo hello\ntruncate -s 1T \"$1/a-junk.bin\"\n"
+                                "echo small > \"$1/b.txt\"\n");
+  const CommandResult run = assay(
+      {"run", suite(1, "  - {name: c, command: [/bin/sh, " + script.string() + ", '{outdir}']}\n")
+                  .string()});
+  const fs::path node = latest() / "c/round1" / (SshDaemon::host(1) + "_noderank0");
+  EXPECT_EQ(read_file(node / "rank0.out.log"), "hello\n");
+  EXPECT_EQ(read_file(node / "b.txt"), "small\n");
+  EXPECT_FALSE(fs::exists(node / "a-junk.bin"));
+  EXPECT_THAT(run.err + run.out, HasSubstr("not fetched from " + SshDaemon::host(1) +
+                                           ": 1 file of 1.00 TiB (a-junk.bin)"));
+}
+
 TEST_F(Ssh, ALoginShellThatPrintsTextDisturbsNothing) {
   fs::create_directories(folder_ / "home");
   std::ofstream(folder_ / "home/.bashrc")
       << "echo 'Welcome to the cluster!'\necho quota >&2\nprintf 'no newline at the end'\n";
   std::ofstream(folder_ / "sshd/sshd_config", std::ios::app)
       << "SetEnv HOME=" << (folder_ / "home").string() << "\n";
-  ::kill(sshd_.pid(), SIGHUP);
+  send_signal(sshd_.pid(), SIGHUP);
   ASSERT_TRUE(eventually([this] { return takes_connections("127.0.0.1", sshd_.port()); }, 20s));
   const CommandResult run = assay(
       {"run", suite(1, "  - {case: 'null:native:cpu:1:1:1', config: {steps: 60}}\n").string()});
@@ -179,7 +195,7 @@ TEST_F(Ssh, AKilledAgentIsNamedTheOthersAreCollectedAndTheRoundIsRetried) {
   const std::vector<pid_t> agents = processes_with((sshd_.cache() / SshDaemon::host(2)).string());
   ASSERT_FALSE(agents.empty());
   std::ofstream(folder_ / "again") << "go";
-  for (const pid_t agent : agents) ::kill(agent, SIGKILL);
+  for (const pid_t agent : agents) send_signal(agent, SIGKILL);
   const auto status = wait(pid, 40s);
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 0) << read_file(folder_ / "assay.log");
@@ -199,7 +215,7 @@ TEST_F(Ssh, AControllerKilledWithNineLeavesNothingOnTheHostsAndTheRunResumes) {
                 "    rules: {min-steps: off, min-duration: off, perflog-present: off}\n");
   const pid_t pid = start({"run", file.string()});
   ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "first"); }));
-  ::kill(pid, SIGKILL);
+  send_signal(pid, SIGKILL);
   EXPECT_TRUE(eventually([&] { return processes_with(sshd_.cache().string()).empty(); }, 10s));
   std::ofstream(folder_ / "again") << "go";
   const CommandResult resumed = assay({"run", "--resume", latest().string()});

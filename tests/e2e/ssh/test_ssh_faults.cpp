@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "e2e/ssh_hosts.h"
 #include "needs.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -84,7 +85,7 @@ TEST_F(SshFaults, ARankKilledFromOutsideIsNamedAndBothLogsAreKept) {
   const pid_t pid = start_and_wait_for_sleepers();
   const pid_t rank = sleeper(1);
   ASSERT_GT(rank, 0);
-  ::kill(rank, SIGKILL);
+  send_signal(rank, SIGKILL);
   const auto status = wait(pid, 40s);
   ASSERT_TRUE(status) << "assay still waits for a dead rank";
   EXPECT_EQ(status->code, 5);
@@ -155,7 +156,7 @@ TEST_F(SshFaults, AServerThatTakesFewConnectionsAtOnceIsAskedAgain) {
   std::string text = read_file(config);
   text.replace(text.find("MaxStartups 400"), 15, "MaxStartups 2:100:2");
   std::ofstream(config) << text;
-  ::kill(sshd_.pid(), SIGHUP);
+  send_signal(sshd_.pid(), SIGHUP);
   const auto listens_again = [&log] {
     const std::string words = read_file(log);
     return words.rfind("Server listening") != words.find("Server listening");

@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "e2e/slurm_cluster.h"
 #include "e2e/ssh_hosts.h"
+#include "send_signal.h"
 
 namespace assay::e2e {
 
@@ -89,7 +90,7 @@ class WrongClockOverSsh : public SshTest, public ::testing::WithParamInterface<i
     std::ofstream(folder_ / "sshd/sshd_config", std::ios::app)
         << "Match LocalAddress " << SshDaemon::host(2) << "\nSetEnv LD_PRELOAD=" << kPreload
         << " ASSAY_TEST_CLOCK_OFFSET_S=" << GetParam() << "\n";
-    ::kill(sshd_.pid(), SIGHUP);
+    send_signal(sshd_.pid(), SIGHUP);
     ASSERT_TRUE(eventually([this] { return takes_connections("127.0.0.1", sshd_.port()); }, 20s));
   }
 };

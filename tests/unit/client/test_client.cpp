@@ -62,6 +62,18 @@ TEST(Client, ADeedIsNotSentTwice) {
   EXPECT_EQ(server.requests()[0].path, "/api/v1/jobs/17/kill");
 }
 
+TEST(Client, ANameInAPathIsEncodedOnce) {
+  SmallServer server(
+      [](const serve::HttpRequest&) { return SmallServer::json(200, Json::object()); });
+  const Client client(server.as("t"));
+  (void)client.put_schedule("a@b", "@hourly", {});
+  client.remove_schedule("a@b", "");
+  for (const serve::HttpRequest& request : server.requests())
+    EXPECT_EQ(request.path, "/api/v1/schedules/a%40b");
+  EXPECT_THAT(thrown_by([&] { client.remove_schedule("a/b", ""); }).message(),
+              HasSubstr("has no '/'"));
+}
+
 TEST(Client, AServerWithoutRoomIsNotOneThatCannotBeReached) {
   std::string code = "no_room";
   SmallServer server(

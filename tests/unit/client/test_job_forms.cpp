@@ -75,6 +75,7 @@ TEST(JobForms, EveryFieldOfASubmissionHasAnOption) {
   EXPECT_EQ(option_of("mounts[1].target"), "--mount");
   EXPECT_EQ(option_of("retries.count"), "--retries");
   EXPECT_EQ(option_of("env.LD LIBRARY"), "--env");
+  EXPECT_EQ(option_of("env.ASSAY_KEEP_OPEN"), "--keep");
 }
 
 }  // namespace

@@ -86,6 +86,19 @@ TEST(AnswerOfAnApplication, SetsCookiesForItsOwnHostAlone) {
   EXPECT_EQ(confined_cookie("nothing"), std::nullopt) << "a browser reads it as a nameless cookie";
 }
 
+TEST(RequestForAnApplication, IsForAPathAlsoWhereAProxyWasAsked) {
+  for (const auto& [target, path] :
+       {std::pair("http://job7-web.localhost:8480/a/b", "/a/b"), std::pair("https://host", "/"),
+        std::pair("/plain", "/plain"), std::pair("/to/http://x/y", "/to/http://x/y"),
+        std::pair("*", "*")}) {
+    serve::HttpRequest asked = request({});
+    asked.path = target;
+    asked.query.clear();
+    EXPECT_THAT(request_for(asked, true, false),
+                HasSubstr(std::string("GET ") + path + " HTTP/1.1"));
+  }
+}
+
 TEST(AnswerOfAnApplication, DoesNotReachBeyondItsSite) {
   const std::string head = passed(
       "HTTP/1.1 200 OK\r\nClear-Site-Data: \"cookies\"\r\n"
@@ -110,6 +123,16 @@ TEST(AnswerOfAnApplication, SaysItsLengthInOneWay) {
         << lengths;
 }
 
+TEST(AnswerOfAnApplication, SpeaksOfItsLengthOnce) {
+  EXPECT_THAT(passed("HTTP/1.1 200 OK\r\nContent-Length: 5\r\ncontent-length: 5"),
+              AllOf(HasSubstr("Content-Length: 5\r\n"), Not(HasSubstr("content-length"))));
+  EXPECT_THAT(passed("HTTP/1.1 204 No Content\r\nContent-Length: 5\r\nX-Own: kept"),
+              AllOf(Not(HasSubstr("Length")), HasSubstr("X-Own: kept")));
+  EXPECT_THAT(passed("HTTP/1.1 304 Not Modified\r\nContent-Length: 5"),
+              HasSubstr("Content-Length: 5"))
+      << "that of what it would be";
+}
+
 TEST(BodyOfAnAnswer, EndsWhereItSays) {
   BodyEnd length = parse_answer("HTTP/1.1 200 OK\r\nContent-Length: 5", "GET").body;
   EXPECT_EQ(length.feed("abc"), 3U);
@@ -132,7 +155,8 @@ TEST(BodyOfAnAnswer, InChunksEndsWithTheLastOneWhateverThePieces) {
     for (std::size_t at = 0; at < all.size() && !end.done(); at += piece)
       used += end.feed(std::string_view(all).substr(at, piece));
     EXPECT_TRUE(end.done()) << piece;
-    EXPECT_EQ(used, body.size()) << piece;
+    EXPECT_EQ(used, body.find("Trailer")) << "a trailer is not let in";
+    EXPECT_EQ(end.last_words(), "\r\n");
   }
 }
 

@@ -115,5 +115,45 @@ TEST(Relays, EndWhileOneIsAskedFor) {
   EXPECT_EQ(line.hear("the end"), "");
 }
 
+/// What a browser gets where an application answers with that.
+std::string passed_on(const std::string& answer) {
+  Relays relays(kQuick);
+  Sockets outside;
+  Sockets inside;
+  relays.exchange(std::move(outside.near), {.stream = std::move(inside.near)}, {},
+                  {.method = "GET",
+                   .bytes = "GET / HTTP/1.1\r\n\r\n",
+                   .refuse = [](int status, const std::string& words) {
+                     return std::to_string(status) + " " + words;
+                   }});
+  EXPECT_EQ(::write(inside.far.get(), answer.data(), answer.size()),
+            static_cast<ssize_t>(answer.size()));
+  ::shutdown(inside.far.get(), SHUT_WR);
+  std::string heard;
+  while (true) {
+    pollfd one{outside.far.get(), POLLIN, 0};
+    std::array<char, 4096> buffer{};
+    if (::poll(&one, 1, 60'000) != 1) return "nothing came";
+    const ssize_t n = ::read(outside.far.get(), buffer.data(), buffer.size());
+    if (n <= 0) return heard;
+    heard.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+}
+
+TEST(Relays, DoNotPassOnAHeadThatIsTooLong) {
+  const auto answer = [](std::size_t length) {
+    return "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: " + std::string(length, 'x') + "\r\n\r\nhi";
+  };
+  EXPECT_TRUE(passed_on(answer(60'000)).ends_with("\r\n\r\nhi"));
+  EXPECT_EQ(passed_on(answer(70'000)), "502 the head of its answer is too long");
+}
+
+TEST(Relays, DoNotPassOnTrailers) {
+  const std::string heard = passed_on(
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n"
+      "Set-Cookie: assay_door=evil\r\n\r\n");
+  EXPECT_TRUE(heard.ends_with("2\r\nhi\r\n0\r\n\r\n")) << heard;
+}
+
 }  // namespace
 }  // namespace assay::door

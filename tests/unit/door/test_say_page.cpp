@@ -79,7 +79,7 @@ TEST(NoticePage, InChineseHasNoEnglishSentence) {
     EXPECT_TRUE(std::regex_search(shown(notice_page(notice, "en")), english)) << notice.what;
   }
   for (const ErrorKind kind : {ErrorKind::usage, ErrorKind::environment, ErrorKind::internal}) {
-    const Error error(kind, "job has no endpoint 'x'", "",
+    const Error error(kind, "job 7 has no endpoint 'x'", "",
                       "ports are named when a job is submitted: --endpoint NAME=PORT");
     const std::string text = shown(failure_page(error, "zh"));
     EXPECT_FALSE(std::regex_search(text, english)) << text;

@@ -29,12 +29,27 @@ TEST(DeviceAllocation, TakesNothingWhereOneNodeHasNotEnough) {
   EXPECT_EQ(allocation.take({2, 1}, {{"node1", 2}}), (Devices{{"node1", {0, 1}}}));
 }
 
-TEST(DeviceAllocation, GivesAnExecutionTheSameDevicesOnAllItsNodes) {
+TEST(DeviceAllocation, KnowsWhatCanNeverBeTaken) {
+  DeviceAllocation allocation({{"node1", 2}});
+  (void)allocation.take({1, 1}, {{"node1", 2}});
+  EXPECT_TRUE(allocation.can_ever_take({{"node1", 2}}));
+  EXPECT_FALSE(allocation.can_ever_take({{"node1", 3}}));
+  EXPECT_FALSE(allocation.can_ever_take({{"node1", 1}, {"elsewhere", 1}}));
+}
+
+TEST(DeviceAllocation, GivesAnExecutionOnEachNodeWhatIsFreeThere) {
   DeviceAllocation allocation({{"node1", 4}, {"node2", 4}});
   (void)allocation.take({1, 1}, {{"node1", 1}});
   EXPECT_EQ(allocation.take({2, 1}, {{"node1", 2}, {"node2", 2}}),
-            (Devices{{"node1", {1, 2}}, {"node2", {1, 2}}}));
-  EXPECT_FALSE(allocation.take({3, 1}, {{"node1", 1}, {"node2", 2}}));  // 3 and 0 are
+            (Devices{{"node1", {1, 2}}, {"node2", {0, 1}}}));
+  EXPECT_EQ(allocation.take({3, 1}, {{"node1", 1}, {"node2", 2}}),
+            (Devices{{"node1", {3}}, {"node2", {2, 3}}}));
+}
+
+TEST(DeviceAllocation, GivesWholeNodesOfDifferentSize) {
+  DeviceAllocation allocation({{"node1", 2}, {"node2", 4}});
+  EXPECT_EQ(allocation.take({1, 1}, {{"node1", 2}, {"node2", 4}}),
+            (Devices{{"node1", {0, 1}}, {"node2", {0, 1, 2, 3}}}));
 }
 
 TEST(DeviceAllocation, KeepsWhatAnExecutionHadBeforeARestart) {

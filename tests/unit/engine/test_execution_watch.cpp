@@ -84,6 +84,31 @@ TEST_F(ExecutionWatchTest, OneThatEndsAtOnceSaysWhy) {
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
 }
 
+// The scheduler and the engine may see nodes differently for a moment: that is no fault of the job.
+TEST_F(ExecutionWatchTest, OneForWhichThereAreNoDevicesIsNotPlaced) {
+  watch("exec sleep 1000\n", std::chrono::seconds(60));
+  Order all = order();
+  all.placement = {{"here", 4}};
+  watch_->start(all);
+  Order one_more = order();
+  one_more.execution = {2, 1};
+  one_more.folder = temporary_.path() / "attempt-2";
+  watch_->start(one_more);
+  const jobs::Event event = report();
+  EXPECT_EQ(event.kind, EventKind::not_placed);
+  EXPECT_THAT(event.detail, ::testing::HasSubstr("not enough devices"));
+}
+
+TEST_F(ExecutionWatchTest, OneForWhichThereCanNeverBeDevicesIsAnError) {
+  watch("exec sleep 1000\n", std::chrono::seconds(60));
+  Order too_large = order();
+  too_large.placement = {{"here", 5}};
+  watch_->start(too_large);
+  const jobs::Event event = report();
+  EXPECT_EQ(event.kind, EventKind::engine_error);
+  EXPECT_THAT(event.detail, ::testing::HasSubstr("has fewer devices"));
+}
+
 // Without descriptors nothing can be seen, which is not the same as nothing being there.
 TEST(SweepExecution, IsNotDoneWhereNothingCanBeSeen) {
   const testing::TemporaryFolder temporary;

@@ -37,7 +37,8 @@ TEST(NodesFile, IsWhatTheSuitesOfJobsGet) {
   EXPECT_THAT(
       placed.set,
       Contains("cluster={\"launcher\":\"ssh\",\"hosts\":[{\"name\":\"gpu1\",\"address\":\"10.0.0."
-               "1\",\"port\":2222}],\"ssh\":{\"user\":\"train\",\"accept_new_keys\":true}}"));
+               "1\",\"port\":2222,\"env\":{\"ASSAY_DEVICES\":\"0\"}}],\"ssh\":{\"user\":\"train\","
+               "\"accept_new_keys\":true}}"));
 }
 
 TEST(NodesFile, SaysWhereItIsWrong) {

@@ -6,7 +6,9 @@
 namespace assay::engine {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -27,7 +29,8 @@ TEST(PlacedSuite, PlacementWinsOverWhatTheSuiteSaysOfHosts) {
   const PlacedSuite placed = place_suite(order, {{.name = "node1"}}, {});
   EXPECT_EQ(placed.text, order.submission.suite);
   EXPECT_THAT(placed.set,
-              Contains("cluster={\"launcher\":\"local\",\"hosts\":[{\"name\":\"node1\"}]}"));
+              Contains("cluster={\"launcher\":\"local\",\"hosts\":[{\"name\":\"node1\",\"env\":{"
+                       "\"ASSAY_DEVICES\":\"\"}}]}"));
 }
 
 TEST(PlacedSuite, RanksKnowTheirJobTheirRestartsAndTheirDevices) {
@@ -37,7 +40,7 @@ TEST(PlacedSuite, RanksKnowTheirJobTheirRestartsAndTheirDevices) {
   EXPECT_THAT(placed.set, Contains("env.ASSAY_JOB_ID=12"));
   EXPECT_THAT(placed.set, Contains("env.ASSAY_RESTART_COUNT=2"));
   EXPECT_THAT(placed.set, Contains("env.ASSAY_ARRAY_INDEX=7"));
-  EXPECT_THAT(placed.set, Contains("env.ASSAY_DEVICES=2,3"));
+  EXPECT_THAT(placed.set, Contains(HasSubstr("\"env\":{\"ASSAY_DEVICES\":\"2,3\"}")));
   EXPECT_THAT(placed.env, IsEmpty());
   EXPECT_EQ(placed.processors, (std::vector<int>{2, 3}));
 }
@@ -51,7 +54,7 @@ TEST(PlacedSuite, AcceleratorsAreChosenByTheirVendorsVariable) {
   const PlacedSuite placed = place_suite(example_order(), {node}, {{"gpu1", {4, 5}}});
   EXPECT_THAT(placed.set, Contains("vendor=nvidia"));
   EXPECT_THAT(placed.set, Contains("hardware=H200"));
-  EXPECT_THAT(placed.set, Contains("env.CUDA_VISIBLE_DEVICES=4,5"));
+  EXPECT_THAT(placed.set, Contains(HasSubstr("\"CUDA_VISIBLE_DEVICES\":\"4,5\"")));
   EXPECT_EQ(placed.env.at("CUDA_VISIBLE_DEVICES"), "4,5");
   EXPECT_THAT(placed.processors, IsEmpty());
 }
@@ -66,7 +69,25 @@ TEST(PlacedSuite, DevicesAreCalledAsTheServerSeesThem) {
                           .device_names = {"6", "7"}};
   const PlacedSuite placed = place_suite(example_order(), {node}, {{"gpu1", {1}}});
   EXPECT_EQ(placed.env.at("CUDA_VISIBLE_DEVICES"), "7");
-  EXPECT_THAT(placed.set, Contains("env.ASSAY_DEVICES=1"));
+  EXPECT_THAT(placed.set, Contains(HasSubstr("\"ASSAY_DEVICES\":\"1\"")));
+}
+
+TEST(PlacedSuite, EveryNodeHasItsOwnDevices) {
+  EmbeddedNode one{.name = "gpu1",
+                   .device_type = "H200",
+                   .devices = 4,
+                   .vendor = "nvidia",
+                   .visible_devices = "CUDA_VISIBLE_DEVICES",
+                   .remote = true};
+  EmbeddedNode two = one;
+  two.name = "gpu2";
+  const PlacedSuite placed =
+      place_suite(example_order(), {one, two}, {{"gpu1", {0}}, {"gpu2", {2, 3}}});
+  EXPECT_THAT(placed.set,
+              Contains(AllOf(HasSubstr("{\"name\":\"gpu1\",\"env\":{\"ASSAY_DEVICES\":\"0\",\"CUDA_"
+                                       "VISIBLE_DEVICES\":\"0\"}}"),
+                             HasSubstr("{\"name\":\"gpu2\",\"env\":{\"ASSAY_DEVICES\":\"2,3\","
+                                       "\"CUDA_VISIBLE_DEVICES\":\"2,3\"}}"))));
 }
 
 TEST(PlacedSuite, WhatWasUploadedIsBroughtToNodesThatDoNotHaveIt) {

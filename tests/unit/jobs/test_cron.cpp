@@ -33,6 +33,9 @@ TEST(Cron, GivesTheNextMomentAfterOne) {
   EXPECT_EQ(next_after("0 0 1 jan *", monday), "2027-01-01T00:00:00Z");
   EXPECT_EQ(next_after("0 0 29 2 *", monday), "2028-02-29T00:00:00Z");
   EXPECT_EQ(next_after("@weekly", monday), "2026-11-22T00:00:00Z");
+  EXPECT_EQ(next_after("@midnight", monday), "2026-11-17T00:00:00Z");
+  EXPECT_EQ(next_after("@yearly", monday), "2027-01-01T00:00:00Z");
+  EXPECT_EQ(next_after("@annually", monday), "2027-01-01T00:00:00Z");
   EXPECT_EQ(next_after("0 0 * * 7", monday), "2026-11-22T00:00:00Z");
 }
 
@@ -94,6 +97,7 @@ TEST(Cron, SaysWhatIsWrong) {
   EXPECT_NE(error("*/0 * * * *").find("not a valid minute"), std::string::npos);
   EXPECT_NE(error("0 0 30 2 *").find("this moment never comes"), std::string::npos);
   EXPECT_NE(error("").find("five fields"), std::string::npos);
+  EXPECT_NE(error("@reboot").find("@hourly, @daily, @midnight"), std::string::npos);
 }
 
 }  // namespace

@@ -154,7 +154,8 @@ TEST(JobState, EventsOfAnEarlierAttemptChangeNothing) {
   const Life before = life;
   for (const EventKind kind :
        {EventKind::started, EventKind::node_lost, EventKind::exited, EventKind::time_limit,
-        EventKind::idle_limit, EventKind::engine_error, EventKind::not_found}) {
+        EventKind::idle_limit, EventKind::engine_error, EventKind::not_placed,
+        EventKind::not_found}) {
     EXPECT_FALSE(apply(life, policy, event_of(kind, 1), 31 * kSecondNs).taken) << to_text(kind);
     EXPECT_EQ(life, before);
   }
@@ -192,6 +193,38 @@ TEST(JobState, AnEngineWithAQueueSaysWhereItRunsAndWhatItDidToIt) {
   ASSERT_TRUE(apply(life, policy, exited(Ending::interrupted), 4 * kSecondNs).taken);
   EXPECT_EQ(life.state, State::queued);
   EXPECT_EQ(life.restarts, 1);
+}
+
+TEST(JobState, WhatCouldNotBePlacedWaitsAWhileAndNothingIsCounted) {
+  const Policy policy{false, {1, {}, {}}, {}};
+  Life life = born(false, 0);
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::placed), kSecondNs).taken);
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::not_placed, 1), 2 * kSecondNs).taken);
+  EXPECT_EQ(life.state, State::queued);
+  EXPECT_EQ(life.retries, 0);
+  EXPECT_EQ(life.restarts, 0);
+  EXPECT_EQ(life.waiting_since_ns, 0) << "it keeps its place in line";
+  EXPECT_EQ(life.not_before_ns, 12 * kSecondNs) << "the same decision may come again";
+}
+
+TEST(JobState, TheTimeThatAJobRanGrowsOnlyWhileItRuns) {
+  const Policy policy{true, {}, std::chrono::seconds(1)};
+  Life life = born(false, 0);
+  const auto ran = [&](int second) {
+    return time_run(life.state, life.started_ns, life.ran_ns, second * kSecondNs) / kSecondNs;
+  };
+  EXPECT_EQ(ran(5), 0);
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::placed), 5 * kSecondNs).taken);
+  EXPECT_EQ(ran(9), 0);
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::started), 10 * kSecondNs).taken);
+  EXPECT_EQ(ran(13), 3);
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::preempted, 0), 13 * kSecondNs).taken);
+  EXPECT_EQ(ran(14), 4) << "it runs until it has stopped";
+  ASSERT_TRUE(apply(life, policy, exited(Ending::interrupted), 15 * kSecondNs).taken);
+  EXPECT_EQ(ran(100), 5) << "back in line";
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::placed), 100 * kSecondNs).taken);
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::started, 2), 101 * kSecondNs).taken);
+  EXPECT_EQ(ran(103), 7) << "with the attempts before";
 }
 
 TEST(JobState, AFailedJobIsTriedAgainAsOftenAsItsPolicySaysAndCountsIt) {

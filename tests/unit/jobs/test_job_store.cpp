@@ -140,6 +140,21 @@ TEST_F(JobStoreTest, AnArrayOfThousandsIsSubmittedAndReadAtOnce) {
   EXPECT_LT(mono_now_ns() - begin_ns, 20'000'000'000) << "seconds, also on a busy machine";
 }
 
+TEST_F(JobStoreTest, ListsSayWhichElementAJobIsAndHowLongItRanInAll) {
+  NewJob array = new_job("array");
+  array.submission.array = "3-4";
+  const std::vector<JobId> ids = store.submit(array, kSecondNs);
+  finish(ids[0], 2 * kSecondNs, 5 * kSecondNs);
+  const std::vector<JobRow> rows = store.list({.descending = false}).rows;
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_EQ(rows[0].array_index, 3);
+  EXPECT_EQ(rows[0].ran_ns, 3 * kSecondNs);
+  EXPECT_EQ(rows[1].array_index, 4);
+  EXPECT_EQ(rows[1].ran_ns, 0);
+  submit(new_job("single"), 9 * kSecondNs);
+  EXPECT_FALSE(store.list({}).rows.at(0).array_index);
+}
+
 TEST_F(JobStoreTest, AnEventForAJobThatThereIsNotIsAnError) {
   EXPECT_THAT(testing::error_of([&] { return store.apply(7, event(EventKind::kill_asked), 0); }),
               HasSubstr("there is no job 7"));
@@ -185,6 +200,27 @@ TEST_F(JobStoreTest, ListsAreFilteredSearchedSortedAndPaged) {
     filter.order = order;
     EXPECT_THAT(names(filter), SizeIs(3)) << to_text(order);
   }
+}
+
+TEST_F(JobStoreTest, ListsAreSortedByHowLongJobsRan) {
+  finish(submit(new_job("short")), 90 * kSecondNs, 91 * kSecondNs);
+  finish(submit(new_job("long")), 10 * kSecondNs, 60 * kSecondNs);
+  submit(new_job("never"));
+  const JobId running = submit(new_job("still"));
+  (void)store.apply(running, event(EventKind::placed), 80 * kSecondNs);
+  (void)store.apply(running, event(EventKind::started, 1), 80 * kSecondNs);
+  // A second attempt counts with the first.
+  const JobId twice = submit(new_job("twice"));
+  (void)store.apply(twice, event(EventKind::placed), 10 * kSecondNs);
+  (void)store.apply(twice, event(EventKind::started, 1), 10 * kSecondNs);
+  (void)store.apply(twice, event(EventKind::pause_asked), 40 * kSecondNs);
+  (void)store.apply(twice, event(EventKind::exited, 1), 40 * kSecondNs);
+  JobFilter filter;
+  filter.order = JobOrder::ran;
+  filter.now_ns = 100 * kSecondNs;
+  EXPECT_THAT(names(filter), ElementsAre("long", "twice", "still", "short", "never"));
+  filter.now_ns = 200 * kSecondNs;
+  EXPECT_THAT(names(filter), ElementsAre("still", "long", "twice", "short", "never"));
 }
 
 TEST_F(JobStoreTest, ASearchIsTextAndNothingElse) {

@@ -166,7 +166,7 @@ TEST(Submission, ATimeIsADurationOrANumberOfSeconds) {
                 .submission.time->value,
             std::chrono::seconds(90));
   EXPECT_THAT(wrong(R"({"name": "a", "command": "b", "time": "soon"})"),
-              ElementsAre("time: expected a duration such as 2h"));
+              ElementsAre("time: expected a duration of 1s to 365d, such as 2h"));
   EXPECT_THAT(wrong(R"({"name": "a", "command": "b", "time": "0s"})"),
               ElementsAre(HasSubstr("time: ")));
   EXPECT_THAT(wrong(R"({"name": "a", "command": "b", "time": -5})"),
@@ -231,9 +231,16 @@ TEST(Submission, ProblemsNameTheirField) {
               ElementsAre("after[1]: not the number of a job: 0", "after[2]: job 3 is named twice",
                           HasSubstr("array: not a valid array: '9-0'")));
   EXPECT_THAT(wrong(R"({"name": "a", "command": "x", "suite": "cases: []"})"),
-              ElementsAre("suite: a job needs a suite or a command, and not both"));
-  EXPECT_THAT(wrong(R"({"name": "a"})"),
-              ElementsAre("command: a job needs a suite or a command, and not both"));
+              ElementsAre("suite: a job has a suite or a command, not both"));
+  EXPECT_THAT(wrong(R"({"name": "a", "command": "x", "queue": "night@lab"})"), ElementsAre())
+      << "as a queue may be called";
+  EXPECT_THAT(
+      wrong(R"({"name": "a", "command": "x", "queue": ".x"})"),
+      ElementsAre("queue: not a valid name of a queue: '.x'; expected 1 to 64 letters, digits, "
+                  "'.', '-', '_' and '@', not '.' or '-' first"));
+  EXPECT_THAT(wrong(R"({"name": "a", "command": "x", "time": "99999999h"})"),
+              ElementsAre("time: expected a duration of 1s to 365d, such as 2h"));
+  EXPECT_THAT(wrong(R"({"name": "a"})"), ElementsAre("command: a job needs a suite or a command"));
   EXPECT_THAT(wrong(R"({"name": "a", "command": " \n"})"),
               ElementsAre("command: the command is empty"));
 }

@@ -180,6 +180,53 @@ TEST_F(PlatformTest, PreviewShowsWhereAndWhenAJobWouldRun) {
   EXPECT_EQ(platform_->list({}).total, 1);  // nothing was submitted by looking
 }
 
+TEST_F(PlatformTest, RefusesAJobAfterOneThatFailed) {
+  const jobs::JobId first = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  exit(first, 1, jobs::Ending::failed, 1);
+  ASSERT_TRUE(becomes(first, State::failed));
+  jobs::NewJob next = job();
+  next.submission.after = {first};
+  const std::vector<jobs::Problem> problems = platform_->preview(next).problems;
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].path, "after[0]");
+  EXPECT_EQ(problems[0].message, "can never run: job 1 has not finished and never will");
+  EXPECT_THROW((void)platform_->submit(next), Refused);
+  EXPECT_EQ(platform_->list({}).total, 1);
+}
+
+// Whoever did not hear the answer sends the request once more.
+TEST_F(PlatformTest, ARequestThatCameBeforeIsAnsweredThoughTheJobBeforeItHasFailedSince) {
+  const jobs::JobId first = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  jobs::NewJob next = job();
+  next.submission.after = {first};
+  next.request_key = "once";
+  const jobs::JobId second = submit(next);
+  exit(first, 1, jobs::Ending::failed, 1);
+  ASSERT_TRUE(becomes(second, State::killed));
+  EXPECT_EQ(submit(next), second);
+}
+
+// What the plan shows, what the run obeys and what the scheduler reckons with is one time.
+TEST_F(PlatformTest, AJobThatAsksForNoTimeHasThePlatforms) {
+  const Preview preview = platform_->preview(job());
+  EXPECT_THAT(preview.suite, HasSubstr("time: 24h"));
+  EXPECT_EQ(preview.time, std::chrono::hours(24));
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  EXPECT_EQ(log_->orders.at({id, 1}).submission.time->value, std::chrono::hours(24));
+  EXPECT_FALSE(platform_->find(id)->job.submission.time) << "it did not ask for it";
+}
+
+TEST_F(PlatformTest, WhatTheEngineHasNoRoomForGoesBackIntoLine) {
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  log_->report({id, 1}, EventKind::not_placed);
+  EXPECT_TRUE(becomes(id, State::queued));
+  EXPECT_EQ(platform_->find(id)->job.life.retries, 0);
+}
+
 TEST_F(PlatformTest, ANodeThatIsDrainedGetsNothingNew) {
   platform_->drain("node1", "a fan is broken", "alice");
   const jobs::JobId id = submit(job());

@@ -56,6 +56,25 @@ TEST(UsageTable, WhatIsMeasuredLaterReplacesWhatWasKnown) {
   EXPECT_DOUBLE_EQ(rows[0].device_hours, 8);
 }
 
+TEST(UsageTable, WhatNobodyMeasuredIsNotNothing) {
+  UsageTable table;
+  table.put(use(1, 1, "ann", kNovember + kHour));
+  auto rows = table.sums(0, kNovember + 100 * kHour);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].known_energy_kwh(), std::nullopt);
+  EXPECT_DOUBLE_EQ(rows[0].unmetered_device_hours, 8);
+  jobs::AttemptUse measured = use(2, 1, "ann", kNovember + kHour);
+  measured.energy_j = 3.6e6;
+  table.put(measured);
+  rows = table.sums(0, kNovember + 100 * kHour);
+  EXPECT_EQ(rows[0].known_energy_kwh(), 1);
+  EXPECT_DOUBLE_EQ(rows[0].unmetered_device_hours, 8) << "a part of the sum is not known";
+  UsageRow both = rows[0];
+  both.add(rows[0]);
+  EXPECT_EQ(both.known_energy_kwh(), 2);
+  EXPECT_DOUBLE_EQ(both.unmetered_device_hours, 16);
+}
+
 TEST(UsageTable, OnlyWhatEndedBetweenTheMomentsCounts) {
   UsageTable table;
   table.put(use(1, 1, "ann", kNovember));

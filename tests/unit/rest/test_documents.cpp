@@ -39,6 +39,11 @@ TEST(RouteTable, EveryRouteIsInTheOpenApiDocumentAndNothingElse) {
   EXPECT_EQ(described, routes());
 }
 
+TEST(RouteTable, TheOpenApiDocumentHasEveryStatusOfSuccess) {
+  const Json responses = openapi()["paths"]["/api/v1/users/{name}"]["put"]["responses"];
+  EXPECT_TRUE(responses.contains("200") && responses.contains("201")) << responses;
+}
+
 TEST(RouteTable, TheOpenApiDocumentIsWhole) {
   const Json document = openapi();
   EXPECT_EQ(document["openapi"], "3.1.0");

@@ -4,6 +4,7 @@
 #include "core/files.h"
 #include "core/sha256.h"
 #include "core/text.h"
+#include "lang/language.h"
 #include "rest_world.h"
 
 namespace assay::rest {
@@ -95,6 +96,7 @@ TEST_F(JobsOverRest, APreviewSubmitsNothing) {
       json({.method = "POST", .path = "/api/v1/jobs/preview", .as = "ann", .body = submission()});
   EXPECT_EQ(seen["problems"], Json::array());
   EXPECT_THAT(seen["suite"].get<std::string>(), HasSubstr("sleep 1"));
+  EXPECT_EQ(seen["time_s"], 86'400.0) << "it asked for none";
   EXPECT_EQ(json({.path = "/api/v1/jobs", .as = "ann"})["total"], 0);
 }
 
@@ -133,11 +135,119 @@ TEST_F(JobsOverRest, AResultThatIsNotThereYetIsSaid) {
   EXPECT_EQ(ask({.path = "/api/v1/jobs/compare?ids=1", .as = "ann"}).status, 400);
 }
 
+TEST_F(JobsOverRest, OfAJobThatHasEndedAResultIsNotPromised) {
+  platform_.drain("n1", "so that it waits", "root");
+  const jobs::JobId id = job_of("ann", "vision");
+  const std::string path = fmt::format("/api/v1/jobs/{}/result", id);
+  EXPECT_THAT(ask({.path = path, .as = "ann"}).body, HasSubstr("yet"));
+  (void)platform_.ask(id, jobs::EventKind::kill_asked, "ann");
+  const Json killed = json({.path = path, .as = "ann"})["error"];
+  EXPECT_EQ(killed["code"], "no_result");
+  EXPECT_EQ(killed["message"], fmt::format("job {} has no result.json: it is killed", id));
+  EXPECT_THAT(std::string(killed["advice"]), HasSubstr("ended before"));
+  const Json chinese =
+      json({.path = path, .as = "ann", .headers = {{"x-assay-language", "zh"}}})["error"];
+  EXPECT_THAT(std::string(chinese["message"]), HasSubstr("没有 result.json"));
+  EXPECT_THAT(std::string(chinese["advice"]), HasSubstr("评判"));
+}
+
+TEST_F(JobsOverRest, WhatHappensToJobsIsSaidInChinese) {
+  const auto in_chinese = [](const std::string& text) {
+    return lang::in_language(lang::Language::chinese, text);
+  };
+  EXPECT_EQ(in_chinese("failed with exit code 3: boom"), "失败，退出码 3：boom");
+  EXPECT_EQ(in_chinese("failed with exit code 3"), "失败，退出码 3");
+  EXPECT_EQ(in_chinese("started"), "已启动");
+  EXPECT_EQ(in_chinese("paused by ann"), "已由 ann 暂停");
+  EXPECT_EQ(in_chinese("stopped with exit code 143 after it had run for as long as it may"),
+            "因为运行时间已达上限而停止，退出码 143");
+}
+
+TEST_F(JobsOverRest, AWholeNumberIsOneHoweverItIsWritten) {
+  Json body = submission();
+  body["nodes"] = 1.0;
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/jobs", .as = "ann", .body = body}).status, 201);
+  body["nodes"] = 1.5;
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/jobs", .as = "ann", .body = body}).status, 422);
+  body["nodes"] = 1e300;
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/jobs", .as = "ann", .body = body}).status, 422);
+}
+
+TEST_F(JobsOverRest, TheAddressNamesWhatIsWritten) {
+  const auto put = [&](const std::string& path, const Json& body) {
+    return ask({.method = "PUT", .path = "/api/v1/" + path, .as = "root", .body = body}).status;
+  };
+  EXPECT_EQ(put("queues/q2", {{"name", "other"}}), 400);
+  EXPECT_EQ(put("queues/q2", {{"name", "q2"}}), 200);
+  EXPECT_EQ(put("teams/speech", {{"name", "vision"}}), 400);
+  EXPECT_EQ(put("users/u1", {{"name", "bob"}}), 400);
+  EXPECT_FALSE(accounts_.find("u1"));
+  EXPECT_EQ(put("users/u1", {{"name", "u1"}}), 201);
+  EXPECT_EQ(put("users/u1", {{"name", 1}}), 400);
+}
+
+TEST_F(JobsOverRest, QuotasAndReservationsMeanWhatTheySay) {
+  const auto put = [&](const std::string& path, const Json& body) {
+    return ask({.method = "PUT", .path = "/api/v1/" + path, .as = "root", .body = body});
+  };
+  EXPECT_EQ(put("teams/vision", {{"quota", {{"", 1}}}}).status, 400);
+  EXPECT_THAT(put("teams/vision", {{"weight", 1e308}}).body, HasSubstr("at most 1000000"));
+  EXPECT_EQ(put("reservations/r", {{"nodes", Json::array({"n1", "n1"})},
+                                   {"from", "2030-01-01T00:00:00Z"},
+                                   {"to", "2030-01-02T00:00:00Z"}})
+                .status,
+            400);
+}
+
 TEST_F(JobsOverRest, TheSuiteIsText) {
   const auto response =
       ask({.path = fmt::format("/api/v1/jobs/{}/suite", job_of("ann", "vision")), .as = "ann"});
   EXPECT_THAT(response.body, HasSubstr("sleep 1"));
   EXPECT_THAT(response.type, HasSubstr("text/plain"));
+}
+
+TEST_F(JobsOverRest, AQueueInWhichJobsWaitStays) {
+  (void)ask(
+      {.method = "PUT", .path = "/api/v1/queues/night", .as = "root", .body = {{"closed", true}}});
+  Json body = submission();
+  body["queue"] = "night";
+  const Json made = json({.method = "POST", .path = "/api/v1/jobs", .as = "ann", .body = body});
+  EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/queues/night", .as = "root"}).status, 409);
+  const std::string job = fmt::format("/api/v1/jobs/{}", made["jobs"][0]["id"].get<int>());
+  EXPECT_EQ(ask({.method = "POST", .path = job + "/kill", .as = "ann"}).status, 200);
+  EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/queues/night", .as = "root"}).status, 200);
+}
+
+TEST_F(JobsOverRest, RunningOneElementOfAnArrayAgainSubmitsThatOne) {
+  Json body = submission();
+  body["array"] = "0-3";
+  const Json made = json({.method = "POST", .path = "/api/v1/jobs", .as = "ann", .body = body});
+  const std::string third = fmt::format("/api/v1/jobs/{}", made["jobs"][2]["id"].get<int>());
+  const Json again = json({.method = "POST", .path = third + "/rerun", .as = "ann"});
+  ASSERT_EQ(again["jobs"].size(), 1U);
+  EXPECT_EQ(again["jobs"][0]["array_index"], 2);
+}
+
+// A filter that is misspelt would list, or do something to, all that there is.
+TEST_F(JobsOverRest, RefusesAParameterThatItDoesNotKnow) {
+  const serve::HttpResponse response = ask({.path = "/api/v1/jobs?onwer=ann", .as = "ann"});
+  EXPECT_EQ(response.status, 400);
+  EXPECT_THAT(response.body, HasSubstr("there is no parameter 'onwer' here"));
+}
+
+TEST_F(JobsOverRest, AnEmptyNameIsRefused) {
+  const std::string path = fmt::format("/api/v1/jobs/{}", job_of("ann", "vision"));
+  EXPECT_EQ(ask({.method = "PATCH", .path = path, .as = "ann", .body = {{"name", ""}}}).status,
+            422);
+}
+
+TEST_F(JobsOverRest, AdministratorsRevokeTokensOfOthers) {
+  const Json made = {{"name", "laptop"}};
+  (void)json({.method = "POST", .path = "/api/v1/tokens", .as = "ann", .body = made});
+  const std::string path = "/api/v1/tokens/laptop?owner=ann";
+  EXPECT_EQ(ask({.method = "DELETE", .path = path, .as = "eve"}).status, 403);
+  EXPECT_EQ(ask({.method = "DELETE", .path = path, .as = "root"}).status, 200);
+  EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/tokens/laptop", .as = "ann"}).status, 404);
 }
 
 TEST_F(JobsOverRest, QueuesTeamsAndReservationsAreWrittenAndRead) {

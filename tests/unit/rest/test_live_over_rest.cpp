@@ -66,6 +66,10 @@ class LiveOverRest : public RestWorld {
                       "\"metadata\": {\"time_ms\": 1794799618000}}\nbye\n");
     return fmt::format("/api/v1/jobs/{}", id);
   }
+  [[nodiscard]] std::filesystem::path run_folder(const std::string& job) const {
+    const std::string id = job.substr(job.rfind('/') + 1);
+    return engine::ExecutionFolder(folder_.path() / "jobs" / id / "attempt-1").runs() / "run1";
+  }
   serve::HttpResponse get(const std::string& path, const std::string& as = "ann",
                           std::map<std::string, std::string> headers = {}) {
     return ask({.path = path, .as = as, .headers = std::move(headers)});
@@ -143,6 +147,30 @@ TEST_F(LiveOverRest, ALogIsDownloadedAsText) {
   const auto response = get(job_with_run() + "/log/download?attempt=1&rank=0");
   EXPECT_EQ(response.body.substr(0, 6), "hello\n");
   EXPECT_THAT(header(response, "Content-Disposition"), HasSubstr("-rank0.log"));
+}
+
+TEST_F(LiveOverRest, APartOfALogHasNoMoreBytesThanWasAsked) {
+  const std::string job = job_with_run();
+  std::string whole;
+  for (int i = 0; i < 20'000; ++i) whole += fmt::format("line {} of many\n", i);
+  write_file_atomic(run_folder(job) / "main/round1/n1_noderank0/rank0.out.log", whole);
+  std::string all;
+  std::string from = "1";
+  int parts = 0;
+  while (!from.empty() && ++parts < 100) {
+    const auto part = get(job + "/log/download?attempt=1&rank=0&most=65536&from=" + from);
+    ASSERT_EQ(part.status, 200);
+    EXPECT_LE(part.body.size(), 65536U);
+    from = header(part, "X-Assay-Next");
+    std::string text = part.body;
+    if (!from.empty()) {
+      EXPECT_THAT(text, HasSubstr("from=" + from));
+      text.erase(text.rfind('\n', text.size() - 2) + 1);
+    }
+    all += text;
+  }
+  EXPECT_EQ(all, whole);
+  EXPECT_EQ(parts, static_cast<int>(whole.size() / 65536) + 1);
 }
 
 }  // namespace

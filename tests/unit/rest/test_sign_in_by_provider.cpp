@@ -173,6 +173,19 @@ TEST_F(SignInByProvider, LinksAnAccountOnceWhereTheOperatorWantsIt) {
   EXPECT_EQ(accounts_.known_as(issuer_->settings().issuer, "id-of-ann"), "ann");
 }
 
+TEST_F(SignInByProvider, ManyPeopleOfOneAddressComeInAndALinkGoesOnWorking) {
+  use(with(issuer_->settings(), false));
+  for (int i = 0; i < 8; ++i)
+    ASSERT_EQ(session_of(arrive(fmt::format("person{}", i), "groups=ml"))["role"], "member");
+  // Whoever sends nonsense to the callback.
+  int refused = 0;
+  for (int i = 0; i < 70; ++i)
+    refused += ask({.path = "/api/v1/session/oidc/callback?state=x&code=y"}).status == 429 ? 1 : 0;
+  EXPECT_GT(refused, 0);
+  const Json link{{"link", accounts_.make_link("root", wall_now_ns())}};
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/session", .body = link}).status, 200);
+}
+
 TEST_F(SignInByProvider, KnowsPeopleByTheirSubjectAndNotByTheirName) {
   accounts_.set_identity("bob", issuer_->settings().issuer, "id-of-robert");
   EXPECT_EQ(session_of(arrive("robert"))["user"], "bob");

@@ -48,6 +48,19 @@ TEST(RateLimiter, SharesOneBucketWhenThereAreTooManyKeys) {
   EXPECT_EQ(limiter.take("e", 2000 * kSecond), 0);
 }
 
+TEST(RateLimiter, WhatIsGivenBackCanBeTakenAgain) {
+  RateLimiter limiter(0.001, 1, 1);
+  EXPECT_EQ(limiter.take("a", 0), 0);
+  limiter.give_back("a", 0);
+  limiter.give_back("a", 0);  // not more than the burst
+  EXPECT_EQ(limiter.take("a", 0), 0);
+  EXPECT_NE(limiter.take("a", 0), 0);
+  EXPECT_EQ(limiter.take("b", 0), 0);  // of the shared one
+  limiter.give_back("c", 0);
+  EXPECT_EQ(limiter.take("d", 0), 0);
+  limiter.give_back("nobody's", 5000 * kSecond);
+}
+
 TEST(RateLimiter, IsNotConfusedByAClockThatStands) {
   RateLimiter limiter(1, 1);
   EXPECT_EQ(limiter.take("a", 5 * kSecond), 0);
