@@ -1,6 +1,7 @@
 #include "arguments.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -79,7 +80,7 @@ double Arguments::number(const std::string& option, double fallback, double leas
                          double most) const {
   if (!has(option)) return fallback;
   const auto value = parse_number<double>(text(option), least, most);
-  if (!value)
+  if (!value || std::isnan(*value))
     wrong(fmt::format("{}: '{}' is not a number from {} to {}", option, printable(text(option)),
                       least, most));
   return *value;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -9,10 +8,12 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/standard_output.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "train_commands.h"
@@ -224,19 +225,18 @@ int act(const Request& request) {
   return run(wanted, request);
 }
 
-// What was printed may still be in a buffer: a full disk shows now. A reader that went away wanted
-// no more.
 int close_output(int code) {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  if (errno == EPIPE) return code;
-  const int full = workload::report(
-      assay::system_error(assay::ErrorKind::environment, "cannot write", "stdout", errno));
+  const auto error = assay::flush_standard_output();
+  if (!error) return code;
+  const int full = workload::report(*error);
   return code == 0 ? full : code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Started again by limit_spinning(), the process would be called "exe" in top and pgrep.
+  static_cast<void>(::prctl(PR_SET_NAME, "assay-train"));
   occupy_closed_streams();
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);

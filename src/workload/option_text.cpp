@@ -60,7 +60,7 @@ void append_ranges(std::string& text, const std::vector<Option>& options) {
 // it.
 struct Row {
   Option option;
-  std::vector<std::string> ranges;  // they differ between tasks
+  std::vector<std::pair<std::string, std::vector<std::string>>> ranges;  // differ between tasks
   std::vector<std::pair<std::string, std::vector<std::string>>> defaults;
 };
 
@@ -87,6 +87,26 @@ std::string defaults_cell(Row row) {
   for (std::size_t i = 1; i < row.defaults.size(); ++i)
     text += "; " + join(row.defaults[i].second, ", ") + ": " + shown(row.defaults[i].first);
   return text;
+}
+
+void add_to(std::vector<std::pair<std::string, std::vector<std::string>>>& groups,
+            const std::string& value, const std::string& workload) {
+  const auto same =
+      std::ranges::find_if(groups, [&](const auto& group) { return group.first == value; });
+  if (same != groups.end())
+    same->second.push_back(workload);
+  else
+    groups.push_back({value, {workload}});
+}
+
+// Where every number fits for some workloads, those for which it does not are named.
+std::string ranges_of(const Row& row) {
+  const bool all_bound =
+      std::ranges::none_of(row.ranges, [](const auto& entry) { return entry.first.empty(); });
+  std::vector<std::string> texts;
+  for (const auto& [range, workloads] : row.ranges)
+    if (!range.empty()) texts.push_back(all_bound ? range : join(workloads, ", ") + ": " + range);
+  return join(texts, "; ");
 }
 
 }  // namespace
@@ -146,15 +166,10 @@ std::string to_markdown(const std::vector<Workload>& workloads) {
   for (const Workload& workload : workloads)
     for (const Option& option : options_of(workload)) {
       Row& row = row_of(rows, option);
-      if (std::ranges::find(row.ranges, option.range) == row.ranges.end())
-        row.ranges.push_back(option.range);
-      auto& defaults = row.defaults;
-      const auto same = std::ranges::find_if(
-          defaults, [&](const auto& entry) { return entry.first == option.value; });
-      if (same != defaults.end())
-        same->second.push_back(workload.name);
-      else
-        defaults.push_back({option.value, {workload.name}});
+      // A task that says more than another about the same option says it for both.
+      if (option.about.text.starts_with(row.option.about.text)) row.option.about = option.about;
+      add_to(row.ranges, option.range, workload.name);
+      add_to(row.defaults, option.value, workload.name);
     }
   std::string text;
   std::string section;
@@ -166,7 +181,7 @@ std::string to_markdown(const std::vector<Workload>& workloads) {
       text += "\n| key | default | meaning |\n|---|---|---|\n";
     section = option.section;
     text += fmt::format("| `{}` | {} | {} |\n", option.key, defaults_cell(row),
-                        meaning(option.about.text, join(row.ranges, "; ")));
+                        meaning(option.about.text, ranges_of(row)));
   }
   return text;
 }

@@ -2,7 +2,15 @@
 
 #include <string_view>
 
+#include "train/base/onednn_limit.h"
+
 namespace assay::train {
+namespace {
+
+// Before main, in every program with libtorch, tests too: oneDNN reads its limit once.
+[[maybe_unused]] const bool amx_is_avoided = keep_onednn_from_broken_amx();
+
+}  // namespace
 
 std::string torch_description() {
   std::string text = "libtorch " TORCH_VERSION;

@@ -11,6 +11,7 @@
 #include "train/data/jpeg_source.h"
 #include "train/data/read_at.h"
 #include "train/data/set_files.h"
+#include "train/tokens/folder_files.h"
 
 namespace assay::train::data {
 
@@ -72,35 +73,6 @@ std::vector<std::string> class_names(const fs::path& folder) {
   return names;
 }
 
-// A link to a folder above it would be followed forever, and give a class the files of others.
-void refuse_loop(const fs::recursive_directory_iterator& it) {
-  constexpr int deepest = 32;
-  std::error_code error;
-  if (!it->is_directory(error)) return;
-  bool above = it.depth() > deepest;
-  if (!above && it->is_symlink(error)) {
-    const fs::path target = fs::canonical(it->path(), error);
-    const fs::path here = fs::canonical(it->path().parent_path(), error);
-    above =
-        std::mismatch(target.begin(), target.end(), here.begin(), here.end()).first == target.end();
-  }
-  if (above)
-    throw Error(ErrorKind::environment, "the folder leads back to one above it",
-                it->path().string(), "remove this link");
-}
-
-// A link to nothing is taken too: reading it is an error that names it.
-bool is_jpeg_file(const fs::directory_entry& entry) {
-  if (!is_jpeg(entry.path())) return false;
-  std::error_code ignored;
-  const fs::file_type type = entry.status(ignored).type();
-  if (type == fs::file_type::directory) return false;
-  if (type != fs::file_type::regular && type != fs::file_type::not_found)
-    throw Error(ErrorKind::environment, "this is not a regular file", entry.path().string(),
-                "reading it might never end; remove it");
-  return true;
-}
-
 FileList list_files(const fs::path& folder, const std::vector<std::string>& classes,
                     const Progress& progress, std::int64_t done, std::int64_t total) {
   FileList list;
@@ -108,18 +80,10 @@ FileList list_files(const fs::path& folder, const std::vector<std::string>& clas
   std::vector<std::string> files;
   for (std::size_t label = 0; label < classes.size(); ++label) {
     const fs::path class_folder = folder / classes[label];
-    std::error_code error;
     files.clear();
-    fs::recursive_directory_iterator it(class_folder,
-                                        fs::directory_options::follow_directory_symlink, error);
-    for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-      refuse_loop(it);
-      if (is_jpeg_file(*it))
-        files.push_back(it->path().string().substr(folder.string().size() + 1));
-    }
-    if (error)
-      throw system_error(ErrorKind::environment, "cannot list the folder", class_folder.string(),
-                         error.value());
+    tokens::each_file_below(class_folder, is_jpeg, [&](const fs::path& path) {
+      files.push_back(path.string().substr(folder.string().size() + 1));
+    });
     if (files.empty())
       throw Error(ErrorKind::environment, "there are no JPEG files in this class's folder",
                   class_folder.string(),

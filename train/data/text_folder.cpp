@@ -12,6 +12,7 @@
 #include "train/data/set_files.h"
 #include "train/data/vocabulary.h"
 #include "train/data/words.h"
+#include "train/tokens/folder_files.h"
 
 namespace assay::train::data {
 
@@ -122,14 +123,9 @@ std::unique_ptr<Reader<TextBatch>> TextFolder::make_reader() const {
 
 std::vector<fs::path> text_files(const fs::path& folder) {
   std::vector<fs::path> files;
-  std::error_code error;
-  fs::recursive_directory_iterator it(folder, error);
-  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error))
-    if (to_lower(it->path().extension().string()) == ".txt" && it->is_regular_file(error))
-      files.push_back(it->path());
-  if (error)
-    throw system_error(ErrorKind::environment, "cannot list the folder", folder.string(),
-                       error.value());
+  tokens::each_file_below(
+      folder, [](const fs::path& path) { return to_lower(path.extension().string()) == ".txt"; },
+      [&](const fs::path& path) { files.push_back(path); });
   if (files.empty())
     throw Error(ErrorKind::environment, "there are no .txt files in this folder", folder.string(),
                 "give a folder of UTF-8 text files");

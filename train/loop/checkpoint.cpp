@@ -36,6 +36,16 @@ std::string shape_of(const std::vector<FlatParameters::Entry>& entries) {
   return text;
 }
 
+// The first option with another value in `theirs`: "'seed: 1', not 'seed: 5'"; empty: none. A
+// checkpoint of before an option was noted says nothing of it.
+std::string other_option(const Json& theirs,
+                         const std::vector<std::pair<std::string, std::string>>& ours) {
+  for (const auto& [key, value] : ours)
+    if (const std::string other = theirs.value(key, value); other != value)
+      return fmt::format("'{}: {}', not '{}: {}'", key, printable(other), key, value);
+  return {};
+}
+
 // Gives errno of what failed, or 0. libtorch's own writer ends the process when a disk is full: its
 // destructor throws. So errors are hidden from it and reported when the archive is complete.
 int write_to(torch::serialize::OutputArchive& archive, const fs::path& path) {
@@ -224,7 +234,9 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
               {"skipped", progress.skipped},
               {"average", state.average != nullptr},
               {"train_samples", state.train_samples}};
+    if (state.average != nullptr) info["ema_decay"] = state.ema_decay;
     for (const auto& [key, value] : state.kept) info["kept"][key] = value;
+    for (const auto& [key, value] : state.shaping) info["shaping"][key] = value;
     for (const auto& [name, tensor] : tensors) archive.write(name, tensor, true);
     write_archive(archive, folder / "model.pt");
     Json& files = info["files"];
@@ -258,6 +270,7 @@ Progress Checkpoints::read_info(const Json& info, std::int64_t step, const fs::p
     if (value < least) damaged(fmt::format("'{}' is {}", name, value));
     return value;
   };
+  const std::string own_shape = shape_of(entries_of(state));
   Progress progress;
   try {
     if (info.at("format").get<int>() != kFormat) refuse("of another version of assay-train");
@@ -265,8 +278,14 @@ Progress Checkpoints::read_info(const Json& info, std::int64_t step, const fs::p
     if (info.at("workload").get<std::string>() != state.workload)
       refuse("of the workload " + printable(info.at("workload").get<std::string>()) + ", not " +
              state.workload);
-    if (info.at("model").get<std::string>() != shape_of(entries_of(state)))
-      refuse("of another model");
+    if (const auto theirs = info.at("model").get<std::string>(); theirs != own_shape) {
+      const std::string option = other_option(info.value("shaping", Json::object()), state.shaping);
+      refuse("of another model: " +
+             (option.empty()
+                  ? fmt::format("it has {} tensors, this one {}", std::ranges::count(theirs, '\n'),
+                                std::ranges::count(own_shape, '\n'))
+                  : option));
+    }
     const std::int64_t saved_ranks = count("world_size", 1);
     if (saved_ranks != communicator_.world_size() && !info.contains("rows"))
       refuse(fmt::format("of {} ranks, not {}", saved_ranks, communicator_.world_size()));
@@ -277,13 +296,14 @@ Progress Checkpoints::read_info(const Json& info, std::int64_t step, const fs::p
       refuse(fmt::format("of a training with {} samples a step, not {}", rows * accumulation,
                          state.rows * state.accumulation));
     if (info.at("average").get<bool>() != (state.average != nullptr))
-      refuse("of a training with another 'ema_decay'");
-    // One of before these were kept says nothing of them.
-    const Json kept = info.value("kept", Json::object());
-    for (const auto& [key, value] : state.kept)
-      if (const std::string theirs = kept.value(key, value); theirs != value)
-        refuse(fmt::format("of a training with '{}: {}', not '{}: {}'", key, printable(theirs), key,
-                           value));
+      refuse(fmt::format("of a training with 'ema_decay: {}', not 'ema_decay: {}'",
+                         info.contains("ema_decay")       ? info.at("ema_decay").dump()
+                         : info.at("average").get<bool>() ? "above 0"
+                                                          : "0",
+                         Json(state.ema_decay).dump()));
+    if (const std::string option = other_option(info.value("kept", Json::object()), state.kept);
+        !option.empty())
+      refuse("of a training with " + option);
     const std::int64_t samples = info.value("train_samples", state.train_samples);
     if (samples != state.train_samples)
       refuse(fmt::format("of a training on data with {} samples, not {} ('train_size', 'path')",

@@ -34,10 +34,12 @@ struct TrainingState {
   torch::Device device;
   std::int64_t rows = 0;  ///< of all ranks in one backward
   std::int64_t accumulation = 1;
-  Communicator& data;                                     ///< the ranks with other data
-  ModelShare* shared = nullptr;                           ///< of ranks that share the model
-  std::vector<std::pair<std::string, std::string>> kept;  ///< Settings::kept
-  std::int64_t train_samples = 0;                         ///< 0: not known
+  Communicator& data;                                        ///< the ranks with other data
+  ModelShare* shared = nullptr;                              ///< of ranks that share the model
+  std::vector<std::pair<std::string, std::string>> kept;     ///< Settings::kept
+  std::vector<std::pair<std::string, std::string>> shaping;  ///< Settings::shaping
+  std::int64_t train_samples = 0;                            ///< 0: not known
+  double ema_decay = 0;
 };
 
 /// Checkpoints in a folder: step<N>/model.pt (rank 0: parameters, optimizer), step<N>/rank<r>.pt

@@ -79,7 +79,13 @@ NewestStep newest_step(const fs::path& folder) {
   const std::vector<std::int64_t> steps = steps_in(folder);
   if (!latest.empty()) {
     const auto step = parse_number<std::int64_t>(latest, 0);
-    if (step && is_there(step_folder(folder, *step) / "info.json")) return {*step, {}};
+    const fs::path named = step ? step_folder(folder, *step) : fs::path();
+    if (step && is_there(named / "info.json")) return {*step, {}};
+    if (step && is_there(named))
+      throw Error(ErrorKind::environment,
+                  "the checkpoint is damaged: its info.json, which is written last, is missing",
+                  named.string(),
+                  "copy it again, or remove the file 'latest' to take the newest complete one");
     throw Error(ErrorKind::environment,
                 fmt::format("the checkpoint is damaged: 'latest' names '{}', and there is {}",
                             printable(latest), names_of(steps)),

@@ -8,9 +8,11 @@
 #include <cstdlib>
 #include <unordered_map>
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include "core/error.h"
+#include "core/text.h"
 #if defined(ASSAY_TRAIN_CUDA)
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -84,6 +86,10 @@ torch::Device choose_device(const std::string& name, const workload::Place& plac
   return {torch::kCUDA, static_cast<c10::DeviceIndex>(place.local_rank)};
 }
 
+std::int64_t most_threads(int processors) noexcept {
+  return std::max<std::int64_t>(16, std::int64_t{4} * processors);
+}
+
 int prepare_device(torch::Device device, Precision precision, std::int64_t threads,
                    const workload::Place& place) {
   if (device.is_cpu() &&
@@ -98,6 +104,11 @@ int prepare_device(torch::Device device, Precision precision, std::int64_t threa
     ::setenv("TORCH_CUDNN_USE_HEURISTIC_MODE_B", "1", /*overwrite=*/0);
     leave_default_stream(device);
   }
+  if (threads > most_threads(usable_cpus()))
+    throw Error(ErrorKind::config,
+                fmt::format("{} threads are too many for {}: they would wait for each other",
+                            threads, counted(static_cast<std::size_t>(usable_cpus()), "processor")),
+                "threads", fmt::format("use at most {}, or 0", most_threads(usable_cpus())));
   int count = static_cast<int>(threads);
   if (count == 0) {
     // Ranks on one machine share its CPUs; a launcher that binds them has shared them out already.

@@ -15,8 +15,13 @@ namespace assay::train {
 [[nodiscard]] torch::Device choose_device(const std::string& name, const workload::Place& place,
                                           Collectives collectives = Collectives::automatic);
 
+/// The most threads of a process that may use so many processors: with more they only wait for each
+/// other, 512 on two for seconds a step.
+[[nodiscard]] std::int64_t most_threads(int processors) noexcept;
+
 /// Sets the process up for it: precision of matrix products, threads (0: this rank's share of the
-/// CPUs that the process may use). Gives the number of threads.
+/// CPUs that the process may use). Gives the number of threads. Throws Error of kind config for
+/// what the device cannot do, and for more than most_threads().
 int prepare_device(torch::Device device, Precision precision, std::int64_t threads,
                    const workload::Place& place);
 

@@ -165,14 +165,14 @@ const std::vector<ImageWorkload>& image_workloads() {
   return all;
 }
 
-MakeTask read_image(const std::string& workload, Settings& /*settings*/,
-                    workload::Options& options) {
+MakeTask read_image(const std::string& workload, Settings& common, workload::Options& options) {
   const data::ImageSetOptions images = read_image_set(options);
   options.section("Model");
   ImageModelSettings own;
   own.zero_init_residual =
       options.flag("zero_init_residual", false,
                    "start every residual branch at zero, which helps large batches");
+  read_label_smoothing(common, options);
   const auto found = std::ranges::find_if(
       image_workloads(), [&](const ImageWorkload& entry) { return workload == entry.name; });
   return [=, model = found->model](const Settings& settings, const TaskSite& site,
@@ -201,8 +201,9 @@ data::ImageSetOptions read_image_set(workload::Options& options) {
                       "they stand in for ImageNet");
   images.label_noise =
       options.number("label_noise", 0.05, 0, 0.5, "of glyphs: share of labels that are wrong");
-  images.max_damaged = options.number("max_damaged", 0.01, 0, 1,
-                                      "share of damaged JPEGs from which on reading is an error");
+  images.max_damaged =
+      options.number("max_damaged", 0.01, 0, 1,
+                     "share of damaged JPEGs; when there are more, reading is an error");
   return images;
 }
 

@@ -20,7 +20,8 @@ void read_length(Settings& s, Options& options) {
           .value_or(kAutoBatch);
   s.accumulation =
       options.integer("accumulation", 1, 1, 1 << 20,
-                      "backwards per step; gradients are reduced in the last one only");
+                      "backwards per step; gradients are reduced in the last one only. More than "
+                      "the data have batches is an error");
   s.epochs = options.number("epochs", 1, 0, 1e6,
                             "passes over the data; what ends first counts, 0 does not");
   s.max_steps = options.integer("max_steps", 0, 0, kMany,
@@ -50,11 +51,9 @@ void read_regularization(Settings& s, Options& options) {
   s.schedule.base = options.number("learning_rate", 0.1, 0, 1e6, "of the schedule, at its highest");
   s.optimizer.weight_decay =
       options.number("weight_decay", 0, 0, 10, "norms and biases are never decayed");
-  s.label_smoothing =
-      options.number("label_smoothing", 0, 0, 0.999, "share of a label that all classes get");
   s.ema_decay = options.number("ema_decay", 0, 0, 0.9999999,
-                               "moving average of the parameters, which evaluations then use; 0 is "
-                               "off");
+                               "moving average of the parameters, which evaluations and `export` "
+                               "then use; 0 is off");
 }
 
 void read_checkpoints(Settings& s, Options& options) {
@@ -137,6 +136,11 @@ void read_input(Settings& s, Options& options) {
                                       "max(64, `batch_size`)");
 }
 
+void read_label_smoothing(Settings& s, Options& options) {
+  s.label_smoothing =
+      options.number("label_smoothing", 0, 0, 0.999, "share of a label that all classes get");
+}
+
 void read_method(Settings& s, Options& options) {
   options.section("Optimizer");
   OptimizerOptions& o = s.optimizer;
@@ -206,8 +210,9 @@ void read_common(Settings& s, Options& options) {
   s.device = options.choice("device", "auto", {"auto", "cpu", "cuda"},
                             per_rank("auto takes CUDA device `LOCAL_RANK` when there is one"));
   s.threads = options.integer("threads", 0, 0, 4096,
-                              per_rank("of this rank on the CPU; 0 is `OMP_NUM_THREADS`, else its "
-                                       "share of the CPUs"));
+                              per_rank("of this rank on the CPU, at most 16 or four times its "
+                                       "processors; 0 is `OMP_NUM_THREADS`, else its share of the "
+                                       "CPUs"));
   read_checkpoints(s, options);
   read_ranks(s, options);
 }

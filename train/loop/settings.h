@@ -83,6 +83,8 @@ struct Settings {
   /// Options, as in the configuration, that a training keeps when it goes on: what its data are and
   /// in which order they come, and the optimizer.
   std::vector<std::pair<std::string, std::string>> kept;
+  /// Those that give the model its shape, to say why one differs; several may give the same.
+  std::vector<std::pair<std::string, std::string>> shaping;
 
   Communicator::Options communicator;
   std::string trace;  ///< files of a StepTrace, without ".RANK.json"; empty: none
@@ -95,6 +97,8 @@ struct Settings {
 // Groups of options, for what trains with a part of them: the trials of an AutoML experiment.
 void read_input(Settings& settings, workload::Options& options);   ///< batches: how they are made
 void read_method(Settings& settings, workload::Options& options);  ///< optimizer and schedule
+/// Of tasks that predict classes or words and use it; the others do not know the option.
+void read_label_smoothing(Settings& settings, workload::Options& options);
 void read_computing(Settings& settings, workload::Options& options);  ///< precision and formats
 
 /// All options that are not a task's own. Throws Error of kind config.

@@ -17,6 +17,8 @@ constexpr std::string_view kKept[] = {
     "data",        "data_seed",  "seed",       "sequence", "cross_documents",  "vocabulary_size",
     "image_size",  "glyph_size", "label_base", "augment",  "mask_probability", "max_predictions",
     "label_noise", "lower_case", "optimizer"};
+// Settings::shaping.
+constexpr std::string_view kShaping[] = {"layers", "tied", "qk_norm", "min_vocabulary", "classes"};
 
 }  // namespace
 
@@ -37,9 +39,12 @@ Settings read_settings(const TaskKind& kind, const std::string& workload,
   if (settings.precision == Precision::fp8 && !kind.fp8)
     options.fail("precision", workload + " does not train in fp8", "Llama does; use bf16");
   options.reject_unknown();
-  for (const workload::Option& option : options.declared())
+  for (const workload::Option& option : options.declared()) {
     if (std::ranges::find(kKept, option.key) != std::end(kKept))
       settings.kept.emplace_back(option.key, option.value);
+    if (std::ranges::find(kShaping, option.key) != std::end(kShaping))
+      settings.shaping.emplace_back(option.key, option.value);
+  }
   settings.communicator.membership.terms = "workload: " + workload + "\n" + options.terms();
   return settings;
 }

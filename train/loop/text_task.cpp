@@ -210,14 +210,14 @@ data::TextSetOptions read_text_set(workload::Options& options) {
   return text;
 }
 
-MakeTask read_text(const std::string& workload, Settings& /*settings*/,
-                   workload::Options& options) {
+MakeTask read_text(const std::string& workload, Settings& common, workload::Options& options) {
   const data::TextSetOptions text = read_text_set(options);
   options.section("Model");
   const double dropout = options.number("dropout", 0, 0, 0.9, "of BERT's layers");
   const std::int64_t least =
       options.integer("min_vocabulary", 0, 0, 1'000'000,
                       "words of the model at least: generated text has 104, BERT 30,522");
+  read_label_smoothing(common, options);
   const auto found = std::ranges::find_if(
       text_workloads(), [&](const TextWorkload& entry) { return workload == entry.name; });
   return [=, size = std::string(found->size)](const Settings& settings, const TaskSite& site,

@@ -403,7 +403,8 @@ MakeTask read_token(const std::string& workload, Settings& common, workload::Opt
   own.export_to = options.text(
       "export", "",
       workload::per_rank(
-          "a folder: the weights at the end, as safetensors with Hugging Face's names"));
+          "a folder: the weights at the end, as safetensors with Hugging Face's names; with "
+          "`ema_decay` their average"));
   own.export_type = options.choice("export_type", "fp32", {"fp32", "bf16"}, "of `export`") == "bf16"
                         ? weights::TensorType::bf16
                         : weights::TensorType::f32;

@@ -94,6 +94,7 @@ class Trainer {
   void try_algorithms_for(std::int64_t steps) const;
   void step();
   bool evaluate();
+  void exchange_average();
   [[nodiscard]] Evaluation evaluate_share();
   void save();
   void check_loss(std::int64_t step, double loss);
@@ -112,7 +113,9 @@ class Trainer {
             groups_.data(),
             loop_->shared_model(),
             settings_.kept,
-            task_->train_samples()};
+            settings_.shaping,
+            task_->train_samples(),
+            settings_.ema_decay};
   }
   void finish(std::int64_t start_ns, std::int64_t end_ns);
   // Of the whole model.
@@ -195,6 +198,12 @@ void Trainer::prepare() {
   phases_.end("data");
   communicator_.agree("data whose number of batches is", task_->batches_per_epoch());
 
+  // One batch is repeated as often as it is wanted.
+  if (!settings_.repeat_batch && settings_.accumulation > task_->batches_per_epoch())
+    throw Error(ErrorKind::config,
+                fmt::format("a step of {} batches is more than the {} of the data",
+                            settings_.accumulation, task_->batches_per_epoch()),
+                "accumulation", "lower it or batch_size, or give more data");
   const std::int64_t per_epoch =
       std::max<std::int64_t>(1, task_->batches_per_epoch() / settings_.accumulation);
   last_step_ = settings_.max_steps;
@@ -295,20 +304,21 @@ Evaluation Trainer::evaluate_share() {
   return task_->evaluate();
 }
 
+// Puts the moving average, where there is one, into the model's place; twice is nothing.
+void Trainer::exchange_average() {
+  if (loop_->average() == nullptr) return;
+  loop_->average()->swap();
+  loop_->parameters().round();
+  if (loop_->shared_model() != nullptr) loop_->shared_model()->updated();
+}
+
 // Gives whether the target is reached; the same on all ranks.
 bool Trainer::evaluate() {
   loop_->log().flush();
   const std::int64_t begin = mono_now_ns();
-  MovingAverage* const average = loop_->average();
-  const auto exchange = [&] {
-    if (average == nullptr) return;
-    average->swap();
-    loop_->parameters().round();
-    if (loop_->shared_model() != nullptr) loop_->shared_model()->updated();
-  };
-  exchange();
+  exchange_average();
   Evaluation total = evaluate_share();
-  exchange();
+  exchange_average();
   total.counts = communicator_.sum(std::move(total.counts));
   total.sums = communicator_.sum(total.sums);
   qualities_ = task_->qualities(total);
@@ -389,7 +399,10 @@ int Trainer::run_guarded() {
 }
 
 void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
+  // What a task exports is what its evaluations are of.
+  exchange_average();
   task_->finish();
+  exchange_average();
   std::vector<std::string> names;
   names.reserve(qualities_.size());
   const std::string precision = to_string(settings_.precision);

@@ -2,6 +2,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,6 +14,7 @@
 #include "core/json_access.h"
 #include "core/regular_file.h"
 #include "core/text.h"
+#include "train/weights/reading_ahead.h"
 #include "train/weights/weight_set.h"
 
 namespace assay::train {
@@ -182,7 +186,11 @@ void load_llama(LlamaImpl& model, const fs::path& path, std::int64_t sequence) {
            (name == "lm_head.weight" && repeats_embedding(set, model.options()));
   });
   torch::NoGradGuard no_grad;
-  for (auto& [name, tensor] : model.named_as_hugging_face()) {
+  auto parameters = model.named_as_hugging_face();
+  std::vector<std::span<const std::byte>> pieces;
+  for (const auto& [name, tensor] : parameters) pieces.push_back(set.entries().at(name).data());
+  weights::ReadingAhead ahead(std::move(pieces));
+  for (auto& [name, tensor] : parameters) {
     const weights::WeightSet::Entry& entry = set.entries().at(name);
     const std::span<const std::byte> data = entry.data();
     const torch::ScalarType type = scalar_type_of(entry.info().type);
@@ -194,7 +202,9 @@ void load_llama(LlamaImpl& model, const fs::path& path, std::int64_t sequence) {
       source = torch::empty(tensor.sizes(), type);
       std::memcpy(source.data_ptr(), data.data(), data.size());
     }
-    tensor.copy_(source);
+    // As it is to the device, which changes its type: half as much is carried.
+    tensor.copy_(source.to(tensor.device()));
+    ahead.used(data.size());
   }
 }
 

@@ -311,8 +311,10 @@ Error Membership::diagnose(const std::string& what) {
       const std::string lost = look_for_lost(*store_);
       if (!lost.empty()) return make(lost);
       std::this_thread::sleep_for(kPoll);
-      if (!look || Clock::now() - begin < enough) continue;
-      for (int rank = 0; rank < place_.world_size; ++rank) {
+      if (Clock::now() - begin < enough) continue;
+      // Rank 0 looks after all, and the others after it: it serves the store for a while when it
+      // has left, and tells nobody of itself.
+      for (int rank = 0; rank < (look ? place_.world_size : 1); ++rank) {
         if (rank == place_.rank) continue;
         if (store_->check({key("over", rank)})) {
           if (text(store_->get(key("over", rank))) != kLeft) continue;
@@ -320,7 +322,8 @@ Error Membership::diagnose(const std::string& what) {
           store_->set("lost", bytes(message));
           return make(message);
         }
-        if (store_->add(key("beat", rank), 0) != first[static_cast<std::size_t>(rank)]) continue;
+        if (!look || store_->add(key("beat", rank), 0) != first[static_cast<std::size_t>(rank)])
+          continue;
         const std::string message = name_of(rank) + " has ended or does not answer";
         store_->set("lost", bytes(message));
         return make(message);

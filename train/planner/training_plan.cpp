@@ -72,13 +72,13 @@ double tokens_of(const TrainingWork& work) noexcept {
 NumberBytes bytes_of(Numbers numbers) noexcept {
   switch (numbers) {
     case Numbers::mixed:
-      return {2, 4, 12, 2};
+      return {2, 4, 8, 4, 2};
     case Numbers::bf16:
-      return {2, 2, 4, 2};
+      return {2, 2, 4, 0, 2};
     case Numbers::fp32:
       break;
   }
-  return {4, 4, 8, 4};
+  return {4, 4, 8, 0, 4};
 }
 
 std::int64_t TrainingWork::micro_batches(const Mesh& mesh) const noexcept {
@@ -136,7 +136,8 @@ MemoryPlan memory_of(const TrainingWork& work, const Mesh& mesh, Keep keep) noex
             local.experts / static_cast<double>(parts ? mesh.data / mesh.expert : 1));
   };
   MemoryPlan memory;
-  memory.optimizer = of_parameters(bytes.optimizer, 1);
+  // ZeRO 1 shares out the moments alone: all ranks update from whole weights.
+  memory.optimizer = of_parameters(bytes.moments, 1) + of_parameters(bytes.master, 2);
   memory.gradients = of_parameters(bytes.gradient, 2);
   // Gradients that nobody adds to are kept as they are multiplied: not the embedding's, nor those
   // of experts, nor of what comes after them in memory.

@@ -28,7 +28,8 @@ constexpr auto enum_names(Numbers) {
 struct NumberBytes {
   std::int64_t weight;
   std::int64_t gradient;
-  std::int64_t optimizer;
+  std::int64_t moments;
+  std::int64_t master;  ///< the weight in fp32, where it is another one in products
   std::int64_t activation;
 };
 [[nodiscard]] NumberBytes bytes_of(Numbers numbers) noexcept;

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kKnownSlots = std::size_t{1} << 16;  // 4 MiB
 // Above it, looking for the lowest rank again after each merge takes longer than a queue.
 constexpr std::size_t kShort = 48;
+constexpr const char* kWantedFile = "give the tokenizer.json of a byte-level BPE";
 constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();
 
 std::uint64_t pair_key(std::int32_t left, std::int32_t right) noexcept {
@@ -47,6 +48,7 @@ std::uint64_t piece_hash(std::string_view piece) noexcept {
 
 Bpe::Bpe(BpeParts parts, const std::string& where) : parts_(std::move(parts)) {
   check_parts(where);
+  index_bytes(where);
   index_merges();
   if (parts_.whole_words)
     for (std::size_t id = 0; id < parts_.tokens.size(); ++id)
@@ -54,27 +56,22 @@ Bpe::Bpe(BpeParts parts, const std::string& where) : parts_(std::move(parts)) {
   // A special token is no token of text, though its bytes may be.
   for (const SpecialToken& token : parts_.special) words_.erase(token.text);
   words_.erase("");
+  for (const AddedToken& token : parts_.added)
+    added_[token.normalized ? 1 : 0].add(token.text, token.id);
 }
 
 void Bpe::check_parts(const std::string& where) {
   const auto wrong = [&](const std::string& what) {
-    throw Error(ErrorKind::config, what, where, "give the tokenizer.json of a byte-level BPE");
+    throw Error(ErrorKind::config, what, where, kWantedFile);
   };
-  std::vector<bool> is_special(parts_.tokens.size());
-  for (const SpecialToken& token : parts_.special) {
-    if (token.text.empty()) wrong(fmt::format("the special token {} is empty", token.id));
-    if (token.id < 0 || token.id >= vocabulary())
-      wrong(fmt::format("the special token '{}' has the id {}, outside of the vocabulary of {}",
-                        printable(token.text), token.id, vocabulary()));
-    is_special[static_cast<std::size_t>(token.id)] = true;
-  }
-  byte_ids_.fill(-1);
-  for (std::size_t id = 0; id < parts_.tokens.size(); ++id)
-    if (parts_.tokens[id].size() == 1 && !is_special[id])
-      byte_ids_[static_cast<unsigned char>(parts_.tokens[id][0])] = static_cast<std::int32_t>(id);
-  if (const auto missing = std::ranges::find(byte_ids_, -1); missing != byte_ids_.end())
-    wrong(fmt::format("no token stands for the byte 0x{:02X}: text with it cannot be encoded",
-                      missing - byte_ids_.begin()));
+  const auto check_token = [&](const char* kind, const std::string& text, std::int32_t id) {
+    if (text.empty()) wrong(fmt::format("the {} token {} is empty", kind, id));
+    if (id < 0 || id >= vocabulary())
+      wrong(fmt::format("the {} token '{}' has the id {}, outside of the vocabulary of {}", kind,
+                        printable(text), id, vocabulary()));
+  };
+  for (const SpecialToken& token : parts_.special) check_token("special", token.text, token.id);
+  for (const AddedToken& token : parts_.added) check_token("added", token.text, token.id);
   const auto known = [&](std::int32_t id) {
     return id >= 0 && id < vocabulary() && !parts_.tokens[static_cast<std::size_t>(id)].empty();
   };
@@ -87,6 +84,29 @@ void Bpe::check_parts(const std::string& where) {
         tokens[static_cast<std::size_t>(result)])
       wrong(fmt::format("the result of merges[{}] is not its two parts", i));
   }
+}
+
+void Bpe::index_bytes(const std::string& where) {
+  std::vector<bool> taken(parts_.tokens.size());
+  byte_ids_.fill(-1);
+  const auto take = [&](std::size_t id) {
+    const std::string& bytes = parts_.tokens[id];
+    if (taken[id] || bytes.size() != 1) return;
+    std::int32_t& of_byte = byte_ids_[static_cast<unsigned char>(bytes[0])];
+    if (of_byte < 0) of_byte = static_cast<std::int32_t>(id);
+  };
+  for (const SpecialToken& token : parts_.special) taken[static_cast<std::size_t>(token.id)] = true;
+  std::vector<bool> is_added(parts_.tokens.size());
+  for (const AddedToken& token : parts_.added) is_added[static_cast<std::size_t>(token.id)] = true;
+  for (std::size_t id = 0; id < parts_.tokens.size(); ++id)
+    if (!is_added[id]) take(id);
+  // An added token of one byte may be the vocabulary's own for it.
+  for (const AddedToken& token : parts_.added) take(static_cast<std::size_t>(token.id));
+  if (const auto missing = std::ranges::find(byte_ids_, -1); missing != byte_ids_.end())
+    throw Error(ErrorKind::config,
+                fmt::format("no token stands for the byte 0x{:02X}: text with it cannot be encoded",
+                            missing - byte_ids_.begin()),
+                where, kWantedFile);
 }
 
 void Bpe::index_merges() {
@@ -116,9 +136,16 @@ std::optional<std::int32_t> Bpe::special(std::string_view text) const noexcept {
   return it->id;
 }
 
+std::optional<std::int32_t> Bpe::added(std::string_view text) const noexcept {
+  const auto it = std::ranges::find(parts_.added, text, &AddedToken::text);
+  if (it == parts_.added.end()) return std::nullopt;
+  return it->id;
+}
+
 std::optional<std::int32_t> Bpe::end_of_text() const noexcept {
   for (const std::string_view text : {"<|end_of_text|>", "<|endoftext|>", "</s>", "<eos>"})
-    if (const auto id = special(text)) return id;
+    for (const std::optional<std::int32_t> id : {special(text), added(text)})
+      if (id) return id;
   return std::nullopt;
 }
 
@@ -137,6 +164,22 @@ std::string Bpe::decode(std::span<const std::int32_t> ids) const {
 BpeEncoder::BpeEncoder(const Bpe& bpe) : bpe_(bpe), known_(kKnownSlots) {}
 
 void BpeEncoder::encode(std::string_view text, std::vector<std::int32_t>& ids) {
+  encode_around(text, 0, ids);
+}
+
+// The text between the added tokens of this pass is looked through by the next one; what the last
+// one leaves is cut into pieces, as if nothing were beside it.
+void BpeEncoder::encode_around(std::string_view text, std::size_t pass,
+                               std::vector<std::int32_t>& ids) {
+  if (pass < bpe_.added_.size()) {
+    std::size_t at = 0;
+    while (const auto hit = bpe_.added_[pass].find(text, at)) {
+      encode_around(text.substr(at, hit->at - at), pass + 1, ids);
+      ids.push_back(hit->id);
+      at = hit->at + hit->size;
+    }
+    return encode_around(text.substr(at), pass + 1, ids);
+  }
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = piece_end(text, at, bpe_.parts_.rules);
     encode_piece(text.substr(at, end - at), ids);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "train/tokens/split.h"
+#include "train/tokens/text_finder.h"
 
 namespace assay::train::tokens {
 
@@ -18,6 +19,14 @@ struct SpecialToken {
   std::string text;
   std::int32_t id = 0;
   bool operator==(const SpecialToken&) const = default;
+};
+
+/// A token that is found in text as it stands, before the rest is cut into pieces: a run of blanks.
+struct AddedToken {
+  std::string text;
+  std::int32_t id = 0;
+  bool normalized = false;  ///< is looked for only in what those without it leave
+  bool operator==(const AddedToken&) const = default;
 };
 
 /// Two tokens that become one.
@@ -33,6 +42,7 @@ struct BpeParts {
   std::vector<std::string> tokens;  ///< the bytes of each id; empty where no token has the id
   std::vector<Merge> merges;        ///< the first has the lowest rank: it is done first
   std::vector<SpecialToken> special;
+  std::vector<AddedToken> added;
   SplitRules rules;
   bool whole_words = false;  ///< a piece that is a token is taken as it is (`ignore_merges`)
 };
@@ -54,8 +64,9 @@ class Bpe {
   }
   [[nodiscard]] const BpeParts& parts() const noexcept { return parts_; }
   [[nodiscard]] std::optional<std::int32_t> special(std::string_view text) const noexcept;
+  [[nodiscard]] std::optional<std::int32_t> added(std::string_view text) const noexcept;
   /// The token that ends a document: the first of <|end_of_text|>, <|endoftext|>, </s> and <eos>
-  /// that it has.
+  /// that it has, special or added.
   [[nodiscard]] std::optional<std::int32_t> end_of_text() const noexcept;
 
   /// The bytes of all tokens. Throws Error of kind config for an id without a token.
@@ -69,12 +80,14 @@ class Bpe {
     std::int32_t result = 0;
   };
   void check_parts(const std::string& where);
+  void index_bytes(const std::string& where);
   void index_merges();
   [[nodiscard]] const Slot* find(std::int32_t left, std::int32_t right) const noexcept;
 
   BpeParts parts_;
   std::array<std::int32_t, 256> byte_ids_{};
-  std::vector<Slot> slots_;                                   // open addressing, a power of two
+  std::array<TextFinder, 2> added_;  // of parts_: those without `normalized`, then those with it
+  std::vector<Slot> slots_;          // open addressing, a power of two
   std::unordered_map<std::string_view, std::int32_t> words_;  // of parts_, when whole_words
 };
 
@@ -84,7 +97,8 @@ class BpeEncoder {
   /// `bpe` must outlive it.
   explicit BpeEncoder(const Bpe& bpe);
 
-  /// Appends the tokens of `text`, in which special tokens are text like any other.
+  /// Appends the tokens of `text`, in which added tokens are found and special ones are text like
+  /// any other.
   void encode(std::string_view text, std::vector<std::int32_t>& ids);
 
  private:
@@ -103,6 +117,7 @@ class BpeEncoder {
     std::int32_t after;
   };
 
+  void encode_around(std::string_view text, std::size_t pass, std::vector<std::int32_t>& ids);
   void encode_piece(std::string_view piece, std::vector<std::int32_t>& ids);
   void merge_short(std::string_view piece, std::vector<std::int32_t>& ids);
   void merge_long(std::string_view piece, std::vector<std::int32_t>& ids);

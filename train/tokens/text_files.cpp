@@ -10,6 +10,7 @@
 #include "core/json_error.h"
 #include "core/json_skim.h"
 #include "core/text.h"
+#include "train/tokens/folder_files.h"
 #include "train/tokens/split.h"
 
 namespace assay::train::tokens {
@@ -49,13 +50,7 @@ TextFile text_file(const fs::path& path) {
 
 void add_folder(const fs::path& folder, std::vector<TextFile>& files) {
   std::vector<fs::path> found;
-  std::error_code error;
-  fs::recursive_directory_iterator it(folder, error);
-  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error))
-    if (is_text(it->path()) && it->is_regular_file(error)) found.push_back(it->path());
-  if (error)
-    throw system_error(ErrorKind::environment, "cannot list the folder", folder.string(),
-                       error.value());
+  each_file_below(folder, is_text, [&](const fs::path& path) { found.push_back(path); });
   if (found.empty())
     throw Error(ErrorKind::environment, "there is no .txt or .jsonl file in this folder",
                 folder.string(), "give a folder of UTF-8 text or JSON Lines");
@@ -81,6 +76,12 @@ std::size_t part_end(std::string_view text, std::size_t begin, std::size_t bytes
       advice);
 }
 
+// Whether a member's name, as it is written, is `key`.
+bool is_named(std::string_view written, std::string_view key) {
+  if (written.find('\\') == std::string_view::npos) return written == key;
+  return Json::parse(fmt::format("\"{}\"", written)).get<std::string>() == key;
+}
+
 // The text of a line; `buffer` keeps it when it has to be decoded.
 std::string_view text_of(const TextPart& part, std::string_view line, std::string_view key,
                          std::string& buffer) {
@@ -88,7 +89,7 @@ std::string_view text_of(const TextPart& part, std::string_view line, std::strin
   std::string_view value;
   try {
     each_json_member(line, nowhere, [&](std::string_view name, std::string_view member) {
-      if (name == key) value = member;
+      if (is_named(name, key)) value = member;
     });
     if (value.empty())
       wrong_line(part, line, fmt::format("the line has no '{}'", printable(key)),

@@ -21,8 +21,8 @@ struct TextFile {
 };
 
 /// The files, and in folders, all the way down, those named .txt, .jsonl and .ndjson, in the order
-/// of their names. Throws Error: of kind environment for what is not there, is not text (.gz, .zst,
-/// …), or a folder without any.
+/// of their names; links are followed. Throws Error: of kind environment for what is not there, is
+/// not text (.gz, .zst, …), a folder without any, or what each_file_below() refuses.
 [[nodiscard]] std::vector<TextFile> find_text_files(std::span<const std::filesystem::path> paths);
 
 /// A part of a file for one thread: whole lines, or text that can be cut there without changing

@@ -198,7 +198,15 @@ void read_merges(const Place& merges, const Place& vocabulary, std::vector<Merge
   }
 }
 
-void read_added(const Place& added, TokenTable& table, std::vector<SpecialToken>& out) {
+// Long files are cut before a blank between letters (next_cut) and would be cut within it.
+bool may_be_cut(std::string_view token) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  for (std::size_t i = 1; i < token.size(); ++i)
+    if (token[i] == ' ' && is_letter(token[i - 1])) return true;
+  return false;
+}
+
+void read_added(const Place& added, TokenTable& table, BpeParts& parts) {
   if (added.value().is_null()) return;
   for (std::size_t i = 0; i < added.array().value().size(); ++i) {
     const Place token = added.at(i);
@@ -208,7 +216,17 @@ void read_added(const Place& added, TokenTable& table, std::vector<SpecialToken>
     if (content.empty()) token.at("content").wrong("the token is empty");
     const std::int32_t id = token.at("id").id();
     table.add(content, id, token);
-    out.push_back({content, id});
+    if (token.at("special").truth()) {
+      parts.special.push_back({content, id});
+      continue;
+    }
+    if (may_be_cut(content))
+      token.at("content").wrong(
+          fmt::format(
+              "'{}', which is not special, has a blank behind a letter: it is not supported",
+              ellipsize(printable(content), 40)),
+          "use a tokenizer without it, or make it special: then it is text in a text");
+    parts.added.push_back({content, id, token.at("normalized").truth()});
   }
 }
 
@@ -235,7 +253,7 @@ Bpe parse_tokenizer(std::string_view text, const std::string& where) {
                    model.at("vocab").value().size() + file.at("added_tokens").value().size());
   read_vocabulary(model.at("vocab"), table);
   read_merges(model.at("merges"), model.at("vocab"), parts.merges);
-  read_added(file.at("added_tokens"), table, parts.special);
+  read_added(file.at("added_tokens"), table, parts);
   parts.whole_words = model.at("ignore_merges").truth();
   return {std::move(parts), where};
 }
@@ -254,16 +272,20 @@ std::string tokenizer_json(const Bpe& bpe) {
   std::string text = "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n";
   std::vector<bool> is_special(parts.tokens.size());
   Tree added = Tree::array();
-  for (const SpecialToken& token : parts.special) {
-    is_special[static_cast<std::size_t>(token.id)] = true;
-    added.push_back({{"id", token.id},
-                     {"content", token.text},
+  const auto add = [&](const std::string& content, std::int32_t id, bool normalized, bool special) {
+    added.push_back({{"id", id},
+                     {"content", content},
                      {"single_word", false},
                      {"lstrip", false},
                      {"rstrip", false},
-                     {"normalized", false},
-                     {"special", true}});
+                     {"normalized", normalized},
+                     {"special", special}});
+  };
+  for (const SpecialToken& token : parts.special) {
+    is_special[static_cast<std::size_t>(token.id)] = true;
+    add(token.text, token.id, false, true);
   }
+  for (const AddedToken& token : parts.added) add(token.text, token.id, token.normalized, false);
   text += "  \"added_tokens\": " + added.dump() + ",\n  \"normalizer\": null,\n";
   const bool gpt2 = parts.rules == kGpt2Rules;
   const Tree bytes{{"type", "ByteLevel"},

@@ -86,8 +86,6 @@ class SafetensorsFile {
   [[nodiscard]] const std::map<std::string, std::string>& metadata() const noexcept {
     return metadata_;
   }
-  /// Says that all tensors will be read.
-  void read_ahead() const noexcept { file_.read_ahead(); }
   /// Its bytes in the mapped file; not aligned.
   [[nodiscard]] std::span<const std::byte> data(const Tensor& tensor) const noexcept {
     return file_.bytes().subspan(static_cast<std::size_t>(tensor.begin),

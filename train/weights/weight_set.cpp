@@ -49,7 +49,6 @@ WeightSet::WeightSet(const fs::path& path) : path_(path) {
 void WeightSet::add(const fs::path& path) {
   files_.push_back(std::make_unique<SafetensorsFile>(path));
   const SafetensorsFile& file = *files_.back();
-  file.read_ahead();
   for (const SafetensorsFile::Tensor& tensor : file.tensors()) {
     const auto [it, added] = entries_.try_emplace(tensor.info.name, Entry{&file, &tensor});
     if (!added)

@@ -112,6 +112,15 @@ TEST_F(CheckpointTest, ALatestThatNamesNothingIsAnErrorWithWhatIsThere) {
   }
 }
 
+TEST_F(CheckpointTest, AMissingInfoIsNamed) {
+  make_checkpoints();
+  fs::remove(there() / "step2" / "info.json");
+  const CommandResult result = resume();
+  EXPECT_EQ(result.status.code, 3);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("step2: "), HasSubstr("its info.json"),
+                                HasSubstr("remove the file 'latest'")));
+}
+
 TEST_F(CheckpointTest, CheckpointsThatLostTheirFilesAreNoReasonToStartAnew) {
   make_checkpoints();
   fs::remove(there() / "latest");
@@ -143,6 +152,11 @@ TEST_F(CheckpointTest, OtherDataOrAnotherOptimizerAreRefusedWithBothValues) {
               HasSubstr("data with 96 samples, not 104"));
   EXPECT_THAT(refusal("cross_documents: true", "cross_documents: false"),
               HasSubstr("'cross_documents: true', not 'cross_documents: false'"));
+  EXPECT_THAT(refusal("layers: 0", "layers: 3"),
+              HasSubstr("of another model: 'layers: 0', not 'layers: 3'"));
+  EXPECT_THAT(refusal("tied: auto", "tied: no"), HasSubstr("'tied: auto', not 'tied: no'"));
+  EXPECT_THAT(refusal("ema_decay: 0", "ema_decay: 0.5"),
+              HasSubstr("'ema_decay: 0', not 'ema_decay: 0.5'"));
   EXPECT_THAT(
       refusal("optimizer: adamw", "optimizer: sgd"),
       AllOf(HasSubstr("'optimizer: adamw', not 'optimizer: sgd'"), HasSubstr("configuration")));

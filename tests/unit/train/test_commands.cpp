@@ -91,6 +91,8 @@ TEST_F(CommandTest, WrongUsageIsExplained) {
            {{"plan", "lama-8b"}, "did you mean 'llama-8b'"},
            {{"plan", "llama-8b", "--memory", "5x"}, "not a valid size: '5x'"},
            {{"plan", "llama-8b", "--devices", "0"}, "'0' is not a number from 1"},
+           {{"plan", "llama-8b", "--flops", "nan"}, "--flops: 'nan' is not a number"},
+           {{"plan", "llama-8b", "--efficiency", "-nan"}, "--efficiency: '-nan' is not a number"},
            {{"plan", "llama-8b", "--mesh", "tensor=x"}, "'tensor=x' is not a size of a mesh"},
            {{"plan", "llama-8b", "--devices", "6", "--mesh", "tensor=3"},
             "cannot be shared by 3"}}) {
@@ -161,6 +163,17 @@ TEST_F(CommandTest, AModelIsTrainedOnTokensAndItsWeightsGoOn) {
   const CommandResult second = run({"llama-tiny", "--config", path("second.yaml")});
   ASSERT_TRUE(second.ok()) << second.err;
   EXPECT_LT(loss(second, "final_eval_loss"), loss(first, "final_eval_loss"));
+  // With a moving average, what was evaluated is what is exported.
+  folder_.write("average.yaml", common + "ema_decay: 0.9\nexport: " + path("averages") + "\n");
+  const CommandResult average = run({"llama-tiny", "--config", path("average.yaml")});
+  ASSERT_TRUE(average.ok()) << average.err;
+  EXPECT_NE(loss(average, "final_eval_loss"), loss(first, "final_eval_loss"));
+  std::string still = common + "learning_rate: 0\nweights: " + path("averages") + "\n";
+  still.replace(still.find("max_steps: 12"), 13, "max_steps: 1");
+  folder_.write("still.yaml", still);
+  const CommandResult same = run({"llama-tiny", "--config", path("still.yaml")});
+  ASSERT_TRUE(same.ok()) << same.err;
+  EXPECT_NEAR(loss(same, "final_eval_loss"), loss(average, "final_eval_loss"), 1e-6);
   const CommandResult refused = run({"llama-tiny", "--config", path("first.yaml")});
   EXPECT_EQ(refused.status.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("there are weights already"));

@@ -140,12 +140,16 @@ TEST(ParallelTest, RankZeroThatStopsToAnswerIsNamedByTheOthers) {
 }
 
 TEST(ParallelTest, ARankThatLeavesBeforeTheEndIsNamedByTheOthers) {
-  const auto results = run({{0, 3}, {1, 3}, {2, 3}}, {"collapse", "leave", "1"});
-  EXPECT_EQ(results[1].status.code, 0);
-  for (const std::size_t rank : {0, 2}) {
-    EXPECT_EQ(results[rank].status.code, 5);
-    EXPECT_THAT(results[rank].err, HasSubstr("rank 1"));
-    EXPECT_THAT(results[rank].err, HasSubstr("has left the training before its end"));
+  for (const std::size_t culprit : {0, 1}) {  // rank 0 serves the store and watches the others
+    const auto results =
+        run({{0, 3}, {1, 3}, {2, 3}}, {"collapse", "leave", std::to_string(culprit)});
+    EXPECT_EQ(results[culprit].status.code, 0);
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      if (rank == culprit) continue;
+      EXPECT_EQ(results[rank].status.code, 5);
+      EXPECT_THAT(results[rank].err, HasSubstr("rank " + std::to_string(culprit) + " on "));
+      EXPECT_THAT(results[rank].err, HasSubstr("has left the training before its end"));
+    }
   }
 }
 

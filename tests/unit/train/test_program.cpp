@@ -263,6 +263,29 @@ TEST_F(ProgramTest, ABatchLargerThanTheDataIsAnError) {
   const CommandResult large = train("resnet20", "train_size: 100\nbatch_size: 101\n");
   EXPECT_EQ(large.status.code, 2);
   EXPECT_THAT(large.err, HasSubstr("101"));
+  const CommandResult many =
+      train("resnet20", std::string(kImages) + "max_steps: 1\naccumulation: 17\n");
+  EXPECT_EQ(many.status.code, 2);
+  EXPECT_THAT(many.err, HasSubstr("a step of 17 batches is more than the 16 of the data"));
+}
+
+TEST_F(ProgramTest, MoreThreadsThanTheProcessorsCanUseAreRefused) {
+  const CommandResult result = train("resnet20", "max_steps: 1\nthreads: 4096\n");
+  EXPECT_EQ(result.status.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("4096 threads are too many for"));
+}
+
+// It starts itself again, and would be called as the file that it is started from.
+TEST_F(ProgramTest, TheProcessHasTheNameOfTheProgram) {
+  const CommandResult result = command(
+      {"bash", "-c",
+       "log=$1; shift; \"$@\" > $log & "
+       "for i in {1..300}; do grep -q STEP_END $log && break; sleep 0.1; done; "
+       "cat /proc/$!/comm; kill -TERM $!; wait $!",
+       "bash", (folder_.path() / "log").string(), std::string(ASSAY_BIN_DIR) + "/assay-train",
+       "resnet20", "--config",
+       config(std::string(kImages) + "epochs: 0\nmax_steps: 100000\neval_every: 100000\n")});
+  EXPECT_EQ(result.out, "assay-train\n") << result.err;
 }
 
 TEST_F(ProgramTest, TwoRanksTrainTheSameModelOnHalfTheDataEach) {

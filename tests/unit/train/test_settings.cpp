@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "train/loop/device.h"
 #include "train/loop/image_task.h"
 #include "train/loop/parameter_update.h"
 #include "train/loop/task_kinds.h"
@@ -72,6 +73,10 @@ TEST(SettingsTest, AnUnknownKeyIsAnErrorThatNamesTheNearest) {
 TEST(SettingsTest, AKeyOfAnotherKindOfWorkloadIsUnknown) {
   EXPECT_THAT(error_of("resnet20", "sequence: 64"), HasSubstr("unknown key 'sequence'"));
   EXPECT_THAT(error_of("bert-tiny", "label_noise: 0.1"), HasSubstr("unknown key 'label_noise'"));
+  // Models of tokens have no smoothing in their loss.
+  for (const char* const workload : {"llama-tiny", "moe-tiny"})
+    EXPECT_THAT(error_of(workload, "label_smoothing: 0.1"),
+                HasSubstr("unknown key 'label_smoothing'"));
 }
 
 TEST(SettingsTest, ValuesOutOfRangeAreErrorsAtTheirPlace) {
@@ -129,6 +134,12 @@ TEST(SettingsTest, WarmUpStepsReplaceWarmUpEpochs) {
   const Settings settings = read("resnet20", "warmup_steps: 7");
   EXPECT_EQ(settings.warmup_epochs, 0);
   EXPECT_EQ(settings.schedule.warmup_steps, 7);
+}
+
+TEST(SettingsTest, ThreadsAreBoundByTheProcessors) {
+  EXPECT_EQ(most_threads(1), 16);
+  EXPECT_EQ(most_threads(2), 16);
+  EXPECT_EQ(most_threads(64), 256);
 }
 
 }  // namespace

@@ -85,6 +85,17 @@ TEST(OptionText, TheTablesGroupBySectionAndSayWhereADefaultDiffers) {
             "| `fast` | `false` | quickly |\n");
 }
 
+TEST(OptionText, TheTablesNameThoseForWhichNotEveryNumberFits) {
+  const auto small = [](Options& options) {
+    static_cast<void>(options.integer("size", 8, 4, 1 << 24, "of it"));
+  };
+  const auto large = [](Options& options) {
+    static_cast<void>(options.integer("size", 0, 0, 1 << 24, "of it; 0 is its own"));
+  };
+  EXPECT_THAT(to_markdown({{"small", "a", "", small, {}}, {"large", "b", "", large, {}}}),
+              HasSubstr("| `size` | `8`; large: `0` | of it; 0 is its own (small: ≥ 4) |\n"));
+}
+
 TEST(OptionText, AnUnknownWorkloadIsAnErrorThatNamesTheNearest) {
   try {
     static_cast<void>(find_workload(workloads(), "larg"));

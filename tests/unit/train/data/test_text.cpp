@@ -282,6 +282,20 @@ TEST_F(TextFolderTest, AVocabularyThatDoesNotKnowTheTextIsAnError) {
               HasSubstr("of the text's tokens are not in the vocabulary"));
 }
 
+TEST_F(TextFolderTest, ALinkToNothingIsNamed) {
+  fill();
+  std::filesystem::create_symlink("/nowhere/x", folder_.path() / "more");
+  EXPECT_THAT(error_of([&] { return open_text_set(options()); }).what(),
+              HasSubstr("more: the link leads to nothing"));
+}
+
+TEST_F(TextFolderTest, ALinkToNothingThatCannotBeTextIsPassedOver) {
+  fill();
+  std::filesystem::create_symlink("ann@host.1234", folder_.path() / ".#a.txt.lock");
+  std::filesystem::create_symlink("/nowhere/x.png", folder_.path() / "x.png");
+  EXPECT_NO_THROW((void)open_text_set(options()));
+}
+
 TEST_F(TextFolderTest, FoldersWithoutTextAreExplained) {
   const auto message = [&] { return error_of([&] { return open_text_set(options()); }).message(); };
   EXPECT_THAT(message(), HasSubstr("no .txt files"));

@@ -59,7 +59,7 @@ TEST(PlanTest, EachStageOfZeroDividesOneThingMore) {
     return memory.weights + memory.gradients + memory.optimizer;
   };
   EXPECT_DOUBLE_EQ(state(0), 18 * parameters);
-  EXPECT_DOUBLE_EQ(state(1), (6 + 12 / 64.0) * parameters);
+  EXPECT_DOUBLE_EQ(state(1), (10 + 8 / 64.0) * parameters);
   EXPECT_DOUBLE_EQ(state(2), (2 + 16 / 64.0) * parameters);
   EXPECT_DOUBLE_EQ(state(3), 18 / 64.0 * parameters);
 }

@@ -131,7 +131,7 @@ TEST_F(TokenizeTest, BadLinesAreNamed) {
   folder_.write("a.jsonl", "plain text\n");
   EXPECT_THAT(refusal(), HasSubstr("a.jsonl:1: not a line of JSON"));
   folder_.write("a.jsonl", "{\"text\": \"half \\ud800\"}\n");
-  EXPECT_THAT(refusal(), HasSubstr("a.jsonl:1: 'text'"));
+  EXPECT_THAT(refusal(), HasSubstr("a.jsonl:1: 'text': half of a character"));
   folder_.write("a.jsonl", std::string("{\"text\": \"a\0b\"}\n", 16));
   EXPECT_THAT(refusal(), HasSubstr("zero bytes"));
 }
@@ -143,6 +143,30 @@ TEST_F(TokenizeTest, WhatIsNotTextIsRefused) {
               HasSubstr("a .gz file is not text"));
   EXPECT_THAT(testing::error_of([&] { return files({folder_.path() / "none.txt"}); }),
               HasSubstr("none.txt"));
+}
+
+TEST_F(TokenizeTest, AMembersNameMayBeWrittenWithEscapes) {
+  folder_.write("a.jsonl", "{\"te\\u0078t\": \"ab\", \"te\\\\xt\": \"no\"}\n");
+  EXPECT_EQ(documents({}).size(), 1U);
+}
+
+TEST_F(TokenizeTest, LinksAreFollowed) {
+  namespace fs = std::filesystem;
+  const testing::TemporaryFolder other;
+  other.write("b.txt", "b");
+  folder_.write("a.txt", "a");
+  fs::create_directory_symlink(other.path(), folder_.path() / "linked");
+  fs::create_symlink(other.path() / "b.txt", folder_.path() / "c.txt");
+  EXPECT_EQ(files().size(), 3U);
+  for (const char* const name : {"gone.txt", "gone"}) {
+    fs::create_symlink("/nowhere/x", folder_.path() / name);
+    EXPECT_THAT(testing::error_of([&] { return files(); }),
+                HasSubstr(std::string(name) + ": the link leads to nothing"));
+    fs::remove(folder_.path() / name);
+  }
+  fs::create_directory_symlink("..", other.path() / "up");
+  EXPECT_THAT(testing::error_of([&] { return files(); }),
+              HasSubstr("linked/up: the folder leads back to one above it"));
 }
 
 TEST_F(TokenizeTest, PiecesAreCountedOverAllFiles) {

@@ -48,6 +48,46 @@ TEST(TokenizerJsonTest, ASpecialTokenMayAlsoBeInTheVocabulary) {
   EXPECT_EQ(parse_tokenizer(json.dump(), "t").end_of_text(), 258);
 }
 
+Json with_added(const std::vector<std::pair<std::string, bool>>& tokens) {
+  Json json = sample();
+  for (const auto& [content, normalized] : tokens)
+    json["added_tokens"].push_back({{"id", 258 + json["added_tokens"].size()},
+                                    {"content", content},
+                                    {"single_word", false},
+                                    {"lstrip", false},
+                                    {"rstrip", false},
+                                    {"normalized", normalized},
+                                    {"special", false}});
+  return json;
+}
+
+// As Hugging Face's tokenizers find them: leftmost, the longest first, before text is cut.
+TEST(TokenizerJsonTest, AddedTokensThatAreNotSpecialAreFoundInText) {
+  const Bpe bpe =
+      parse_tokenizer(with_added({{"  ", false}, {"    ", false}, {"<x>", false}}).dump(), "t");
+  EXPECT_THAT(tokens_of(bpe, "ab      ab"), ElementsAre("ab", "    ", "  ", "ab"));
+  EXPECT_THAT(tokens_of(bpe, "ab   ab"), ElementsAre("ab", "  ", " ab"));
+  EXPECT_THAT(tokens_of(bpe, "<x>ab<x>"), ElementsAre("<x>", "ab", "<x>"));
+  EXPECT_THAT(tokens_of(bpe, "  "), ElementsAre("  "));
+  const Bpe again = parse_tokenizer(tokenizer_json(bpe), "t");
+  EXPECT_EQ(again.parts().added, bpe.parts().added);
+  EXPECT_EQ(again.parts().special, bpe.parts().special);
+  EXPECT_THAT(tokens_of(again, "ab    ab"), ElementsAre("ab", "    ", "ab"));
+}
+
+TEST(TokenizerJsonTest, ThoseThatAreNotNormalizedAreFoundFirst) {
+  const Bpe bpe = parse_tokenizer(with_added({{"abab", true}, {"ba", false}}).dump(), "t");
+  EXPECT_THAT(tokens_of(bpe, "abab"), ElementsAre("a", "ba", "b"));
+  const Bpe both = parse_tokenizer(with_added({{"abab", true}, {"ba", true}}).dump(), "t");
+  EXPECT_THAT(tokens_of(both, "abab"), ElementsAre("abab"));
+}
+
+TEST(TokenizerJsonTest, AnAddedTokenMayBeTheVocabularysOwn) {
+  Json json = with_added({{"!", false}});
+  json["added_tokens"].back()["id"] = 33;
+  EXPECT_THAT(ids_of(parse_tokenizer(json.dump(), "t"), "a!b"), ElementsAre(97, 33, 98));
+}
+
 TEST(TokenizerJsonTest, WhatIsNotSupportedIsNamedWithItsPlace) {
   Json json = sample();
   json["normalizer"] = {{"type", "NFC"}};
@@ -79,6 +119,8 @@ TEST(TokenizerJsonTest, WhatIsNotSupportedIsNamedWithItsPlace) {
   json = sample();
   json["added_tokens"][0]["lstrip"] = true;
   EXPECT_THAT(refusal(json), HasSubstr("added_tokens[0].lstrip"));
+  EXPECT_THAT(refusal(with_added({{"New York", false}})),
+              HasSubstr("added_tokens[1].content: 'New York', which is not special"));
 }
 
 TEST(TokenizerJsonTest, WhatIsWrongIsNamedWithItsPlace) {

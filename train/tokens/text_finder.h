@@ -1,0 +1,36 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace assay::train::tokens {
+
+/// Finds any of some texts in a longer one: the leftmost, and of several at one place the longest.
+class TextFinder {
+ public:
+  struct Hit {
+    std::size_t at = 0;
+    std::size_t size = 0;
+    std::int32_t id = 0;
+  };
+
+  /// `text`, which must not be empty, must outlive it. Of two that are the same, the first counts.
+  void add(std::string_view text, std::int32_t id);
+  [[nodiscard]] bool empty() const noexcept { return empty_; }
+  /// The first from `from` on.
+  [[nodiscard]] std::optional<Hit> find(std::string_view text, std::size_t from) const noexcept;
+
+ private:
+  struct Wanted {
+    std::string_view text;
+    std::int32_t id;
+  };
+  std::array<std::vector<Wanted>, 256> by_first_byte_;  // the longest first
+  bool empty_ = true;
+};
+
+}  // namespace assay::train::tokens
