@@ -21,7 +21,7 @@ for section in re.split(r"^## ", index, flags=re.M)[1:]:
             pages.append(page)
     groups.append((title.strip(), pages))
 chinese = (stage / "docs/zh/README.md").read_text(encoding="utf-8")
-pages = ["docs/zh/README.md", *(f"docs/zh/{link}" for link in re.findall(r"\]\((\w[^)#/]*\.md)\)", chinese))]
+pages = ["docs/zh/README.md", *(f"docs/zh/{link}" for link in re.findall(r"\]\((\w[^)#]*\.md)\)", chinese))]
 groups.append(("简体中文", [page for page in pages if page not in named]))
 named.update(pages)
 present = {path.relative_to(stage).as_posix() for path in stage.rglob("*.md")}
