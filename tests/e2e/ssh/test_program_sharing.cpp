@@ -180,7 +180,8 @@ TEST_F(ProgramSharing, ASourceThatDiesInTheMiddleIsReplacedAndTheTransferGoesOn)
   const pid_t pid = start({"run", suite(kHosts - 1).string()});
   ASSERT_TRUE(eventually([&] { return fs::exists(mark); }, 120s))
       << read_file_or_empty(folder_ / "assay.log");
-  for (const pid_t agent : processes_with((hosts_.cache() / "n1").string())) send_signal(agent, SIGKILL);
+  for (const pid_t agent : processes_with((hosts_.cache() / "n1").string()))
+    send_signal(agent, SIGKILL);
   const auto status = wait(pid, 170s);
   ASSERT_TRUE(status) << "it waits for the dead one\n" << read_file(folder_ / "assay.log");
   EXPECT_EQ(status->code, 0) << read_file(folder_ / "assay.log");
