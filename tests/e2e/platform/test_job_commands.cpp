@@ -163,10 +163,10 @@ TEST_F(JobCommands, AJobWaitsForTheOneBeforeIt) {
   const long second = submit({"--command", "true", "--after", std::to_string(first)});
   EXPECT_TRUE(becomes(second, "killed"));
   EXPECT_EQ(assay({"job", std::to_string(second), "--follow"}).status.code, 5);
-  EXPECT_THAT(assay({"submit", "--no-code", "--command", "true", "--after", std::to_string(first),
-                     "--dry-run"})
-                  .out,
-              HasSubstr(fmt::format("It can never run: job {} has not finished", first)));
+  const CommandResult refused = assay(
+      {"submit", "--no-code", "--command", "true", "--after", std::to_string(first), "--dry-run"});
+  EXPECT_EQ(refused.status.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr(fmt::format("can never run: job {} has not finished", first)));
 }
 
 TEST_F(JobCommands, TheClusterIsShownAndDrained) {
