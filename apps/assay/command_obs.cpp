@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -5,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "byte_progress.h"
+#include "cloud/local_names.h"
 #include "cloud/service_error.h"
 #include "cloud/sync.h"
 #include "commands.h"
@@ -48,6 +50,13 @@ std::string as_folder(std::string key) {
   return key;
 }
 
+/// A name of the store as a line can show it.
+std::string on_one_line(const std::string& name) {
+  std::string out = printable(name);
+  std::ranges::replace(out, '\n', ' ');
+  return out;
+}
+
 /// "a/b/c.txt" → "c.txt".
 std::string last_name(const std::string& key) {
   return key.substr(key.rfind('/') + 1);
@@ -61,10 +70,12 @@ int list(const ObsCommand& options) {
   const cloud::Listing found =
       bucket.list_folder(url.key, options.recursive ? "" : "/", interrupt.token());
   std::string out;
-  for (const std::string& folder : found.folders) out += fmt::format("{:>38}  {}\n", "", folder);
+  for (const std::string& folder : found.folders)
+    out += fmt::format("{:>38}  {}\n", "", on_one_line(folder));
   std::uint64_t bytes = 0;
   for (const cloud::ObjectInfo& object : found.objects) {
-    out += fmt::format("{:<24}  {:>12}  {}\n", object.modified, object.size, printable(object.key));
+    out += fmt::format("{:<24}  {:>12}  {}\n", on_one_line(object.modified), object.size,
+                       on_one_line(object.key));
     bytes += object.size;
   }
   fmt::print("{}", out);
@@ -98,16 +109,6 @@ int upload_folder(const ObsCommand& options, const StoreUrl& to, bool remove) {
   return 0;
 }
 
-/// Where an object goes below `folder`; throws Error for a key that would lead out of it.
-fs::path local_path(const fs::path& folder, const std::string& below) {
-  const fs::path path = fs::path(below).lexically_normal();
-  if (path.empty() || path.is_absolute() || path.string().starts_with(".."))
-    throw Error(ErrorKind::environment,
-                "the key '" + printable(below) + "' leads out of the folder", folder.string(),
-                "copy it by itself, to a name of your choice");
-  return folder / path;
-}
-
 /// Fetches what is missing below `folder` or differs. Gives how many files came.
 int download_folder(const ObsCommand& options, const StoreUrl& from) {
   const Interrupt interrupt;
@@ -118,10 +119,9 @@ int download_folder(const ObsCommand& options, const StoreUrl& from) {
   std::vector<std::pair<cloud::ObjectInfo, fs::path>> wanted;
   std::uint64_t total = 0;
   std::size_t unchanged = 0;
-  for (const cloud::ObjectInfo& object : bucket.list(prefix, interrupt.token())) {
-    const std::string below = object.key.substr(prefix.size());
-    if (below.empty() || below.ends_with('/')) continue;  // stands for a folder
-    const fs::path path = local_path(folder, below);
+  for (const auto& [object, below] :
+       cloud::local_names(bucket.list(prefix, interrupt.token()), prefix, from.text())) {
+    const fs::path path = folder / below;
     std::error_code ec;
     if (fs::is_regular_file(path, ec) && fs::file_size(path, ec) == object.size &&
         bucket.etag_of(path) == object.etag) {

@@ -1,12 +1,22 @@
 #pragma once
 
+#include <algorithm>
+#include <cctype>
 #include <string>
 
 namespace assay::cloud {
 
-/// An ETag as it is compared: services quote it, or not.
-[[nodiscard]] inline std::string unquoted(std::string text) {
+/// An ETag as it is compared: services quote it or not, call it weak ("W/" in front), and write the
+/// digits of an MD5 large or small.
+[[nodiscard]] inline std::string comparable_etag(std::string text) {
+  if (text.starts_with("W/")) text.erase(0, 2);
   std::erase(text, '"');
+  const auto digit = [](unsigned char c) { return std::isxdigit(c) != 0; };
+  const bool hash = text.size() >= 32 && std::all_of(text.begin(), text.begin() + 32, digit) &&
+                    (text.size() == 32 || text[32] == '-');
+  if (hash)
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 

@@ -29,7 +29,6 @@ void check_listing(const Listing& listing, const std::string& prefix, const std:
                   "nothing is fetched or removed by such a list; try again, or name the objects "
                   "one by one");
   }
-  // A folder may come on two pages.
   for (const std::string& folder : listing.folders) look_below(folder);
 }
 

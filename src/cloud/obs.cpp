@@ -3,17 +3,18 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <pugixml.hpp>
 
 #include "cloud/etag.h"
 #include "cloud/folder_listing.h"
 #include "cloud/obs_authorizer.h"
 #include "cloud/service_error.h"
+#include "cloud/service_xml.h"
 #include "cloud/signature.h"
 #include "core/address.h"
 #include "core/digest.h"
 #include "core/error.h"
 #include "core/parse_number.h"
+#include "core/text.h"
 #include "core/time.h"
 
 namespace assay::cloud {
@@ -22,6 +23,15 @@ namespace {
 
 std::uint64_t to_number(std::string_view text) {
   return parse_number<std::uint64_t>(text).value_or(0);
+}
+
+/// An xs:boolean, which some stores write "True"; what is missing is false. Nothing for any other
+/// word: a list that was cut off must not pass for a whole one.
+std::optional<bool> xml_flag(std::string_view text) {
+  const std::string word = to_lower(trim(text));
+  if (word == "true" || word == "1") return true;
+  if (word.empty() || word == "false" || word == "0") return false;
+  return std::nullopt;
 }
 
 /// A key of a list with encoding-type=url: AWS and others write a space as "+", OBS as "%20"; a
@@ -94,7 +104,7 @@ ObjectInfo ObsBucket::put(const std::string& key, const std::string& content,
   http::Exchange exchange;
   exchange.stop = stop;
   const http::Response response = send_or_throw(put, key, exchange);
-  return {key, content.size(), unquoted(response.header("etag"))};
+  return {key, content.size(), comparable_etag(response.header("etag"))};
 }
 
 std::optional<ObjectInfo> ObsBucket::head(const std::string& key, const std::stop_token& stop) {
@@ -104,13 +114,20 @@ std::optional<ObjectInfo> ObsBucket::head(const std::string& key, const std::sto
   const http::Response response = send(ask, key, exchange);
   if (response.status == 404) return std::nullopt;
   if (!response.ok()) throw service_error(client_, response, describe("HEAD", key), ask.host());
+  // Without it every object would look empty.
+  const auto size = parse_number<std::uint64_t>(response.header("content-length"));
+  if (!size)
+    throw http::ExchangeError(
+        fmt::format("{} was answered without a Content-Length", describe("HEAD", key)), ask.host(),
+        "the store or a proxy leaves it out, which Assay needs: use another one");
   const std::string prefix = options_.signing == ObsSigning::aws_v4 ? "x-amz-" : "x-obs-";
   return ObjectInfo{key,
-                    to_number(response.header("content-length")),
-                    unquoted(response.header("etag")),
+                    *size,
+                    comparable_etag(response.header("etag")),
                     response.header("last-modified"),
                     !response.header(prefix + "server-side-encryption").empty(),
-                    to_number(response.header(prefix + "meta-assay-part-size"))};
+                    to_number(response.header(prefix + "meta-assay-part-size")),
+                    response.header("etag")};
 }
 
 std::string ObsBucket::get(const std::string& key, std::uint64_t offset, std::uint64_t size,
@@ -125,7 +142,7 @@ std::string ObsBucket::get(const std::string& key, std::uint64_t offset, std::ui
   http::Response response = send(ask, key, exchange);
   if (response.status == 416) return {};
   if (!response.ok()) throw service_error(client_, response, describe("GET", key), ask.host());
-  if ((offset > 0 || size > 0) && response.status != 206)
+  if ((offset > 0 || size > 0) && (response.status != 206 || !begins_at(response, offset)))
     throw unexpected_answer(client_, response, describe("GET a range of", key), ask.host());
   return std::move(response.body);
 }
@@ -149,7 +166,7 @@ Listing ObsBucket::list_folder(const std::string& prefix, const std::string& del
     exchange.stop = stop;
     const http::Response response = send_or_throw(ask, "", exchange);
     pugi::xml_document document;
-    const bool parsed = document.load_buffer(response.body.data(), response.body.size());
+    const bool parsed = load_xml(document, response.body);
     const pugi::xml_node root = document.child("ListBucketResult");
     if (!parsed || !root)
       throw unexpected_answer(client_, response, describe("GET", ""), ask.host());
@@ -162,12 +179,18 @@ Listing ObsBucket::list_folder(const std::string& prefix, const std::string& del
     for (const pugi::xml_node item : root.children("Contents")) {
       const auto size = parse_number<std::uint64_t>(item.child_value("Size"));
       if (!size) throw unexpected_answer(client_, response, describe("GET", ""), ask.host());
-      out.objects.push_back({key_at(item, "Key"), *size, unquoted(item.child_value("ETag")),
+      out.objects.push_back({key_at(item, "Key"), *size, comparable_etag(item.child_value("ETag")),
                              item.child_value("LastModified")});
     }
     for (const pugi::xml_node item : root.children("CommonPrefixes"))
       out.folders.push_back(key_at(item, "Prefix"));
-    if (std::string_view(root.child_value("IsTruncated")) != "true") {
+    const auto truncated = xml_flag(root.child_value("IsTruncated"));
+    if (!truncated) throw unexpected_answer(client_, response, describe("GET", ""), ask.host());
+    if (!*truncated) {
+      // A folder may come on two pages.
+      std::ranges::sort(out.folders);
+      const auto twice = std::ranges::unique(out.folders);
+      out.folders.erase(twice.begin(), twice.end());
       check_listing(out, prefix, ask.host());
       return out;
     }
@@ -197,8 +220,7 @@ void ObsBucket::check(const std::stop_token& stop) {
   exchange.stop = stop;
   const http::Response response = send_or_throw(ask, "", exchange);
   pugi::xml_document document;
-  if (!document.load_buffer(response.body.data(), response.body.size()) ||
-      !document.child("ListBucketResult"))
+  if (!load_xml(document, response.body) || !document.child("ListBucketResult"))
     throw unexpected_answer(client_, response, describe("GET", ""), ask.host());
 }
 

@@ -31,11 +31,13 @@ struct ObsOptions {
 struct ObjectInfo {
   std::string key;
   std::uint64_t size = 0;
-  /// Without quotes: the MD5 in hex; for an object sent in N parts, the MD5 of their MD5s and "-N".
+  /// As it is compared (etag.h): the MD5 in hex; for an object sent in N parts, the MD5 of their
+  /// MD5s and "-N".
   std::string etag;
   std::string modified{};  ///< as the service writes it
   bool encrypted = false;  ///< by the service; the ETag is then not an MD5. Known from head()
   std::uint64_t sent_part_size = 0;  ///< of put_file's parts; 0 when not known. Known from head()
+  std::string raw_etag{};            ///< as the service writes it. Known from head()
 };
 
 /// What is at a place of a bucket.
@@ -71,8 +73,9 @@ class ObsBucket {
   [[nodiscard]] std::string get(const std::string& key, std::uint64_t offset = 0,
                                 std::uint64_t size = 0, const std::stop_token& stop = {});
   /// Gets an object into a file. A broken connection is resumed where it broke, and after the
-  /// process was killed, complete parts (kept in `path`.partial) are not fetched again. `path`
-  /// appears only when it is whole and its MD5 is right. Returns the bytes that were fetched now.
+  /// process was killed, complete parts (kept beside `path`, local_names.h) are not fetched again.
+  /// `path` appears only when it is whole and its MD5 is right. Returns the bytes that were fetched
+  /// now.
   std::uint64_t get_file(const std::string& key, const std::filesystem::path& path,
                          const std::stop_token& stop = {});
   /// The same with an object of list(): it is an error when it has another size now.
@@ -135,6 +138,9 @@ class ObsBucket {
   std::string origin_;
   std::string base_path_;  // "/" or "/bucket/"
 };
+
+/// Whether a 206 says that its bytes begin at `offset` (Content-Range).
+[[nodiscard]] bool begins_at(const http::Response& response, std::uint64_t offset);
 
 /// The ETag of an object that was sent in parts: "…-N". `md5s` are raw.
 [[nodiscard]] std::string etag_of_parts(const std::vector<std::string>& md5s);

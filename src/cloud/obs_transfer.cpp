@@ -9,19 +9,21 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pugixml.hpp>
 #include <unistd.h>
 
 #include "cloud/etag.h"
+#include "cloud/local_names.h"
 #include "cloud/obs.h"
 #include "cloud/part_hashes.h"
 #include "cloud/service_error.h"
+#include "cloud/service_xml.h"
 #include "core/digest.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "core/json_access.h"
 #include "core/parallel.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "core/timed_stop.h"
 
@@ -90,6 +92,14 @@ bool etag_is_hash(const http::Response& response) {
 
 }  // namespace
 
+bool begins_at(const http::Response& response, std::uint64_t offset) {
+  constexpr std::string_view kUnit = "bytes";
+  const std::string range = to_lower(response.header("content-range"));
+  if (!range.starts_with(kUnit)) return false;
+  const std::string_view from = trim(std::string_view(range).substr(kUnit.size()));
+  return parse_number<std::uint64_t>(from.substr(0, from.find('-'))) == offset;
+}
+
 std::string etag_of_parts(const std::vector<std::string>& md5s) {
   std::string all;
   for (const auto& md5 : md5s) all += md5;
@@ -112,6 +122,11 @@ std::string ObsBucket::etag_of(const std::filesystem::path& path) const {
 http::ExchangeError ObsBucket::arrived_changed(const std::string& key, const std::string& ours,
                                                const std::string& theirs,
                                                const std::filesystem::path& path) const {
+  if (theirs.empty())
+    return http::ExchangeError(
+        fmt::format("{} was answered without a hash (ETag)", describe("PUT", key)),
+        request("PUT", key).host(),
+        "the store or a proxy leaves it out: nobody knows whether the file arrived whole");
   return http::ExchangeError(
       fmt::format("{} arrived changed: its hash is {}, the service has {}", describe("PUT", key),
                   ours, theirs),
@@ -133,7 +148,7 @@ ObjectInfo ObsBucket::put_file(const std::string& key, const std::filesystem::pa
   exchange.on_sent = [&](std::string_view piece) { md5.update(piece); };
   const http::Response response = send_or_throw(put, key, exchange);
   const std::string sent = to_hex(md5.finish());
-  const std::string theirs = unquoted(response.header("etag"));
+  const std::string theirs = comparable_etag(response.header("etag"));
   if (etag_is_hash(response) && theirs != sent) throw arrived_changed(key, sent, theirs, path);
   return {key, size, theirs};
 }
@@ -150,7 +165,7 @@ ObjectInfo ObsBucket::put_parts(const std::string& key, const std::filesystem::p
   exchange.stop = stop;
   const http::Response begun = send_or_throw(begin, key, exchange);
   pugi::xml_document document;
-  document.load_buffer(begun.body.data(), begun.body.size());
+  (void)load_xml(document, begun.body);
   const std::string upload =
       document.child("InitiateMultipartUploadResult").child_value("UploadId");
   if (upload.empty()) throw unexpected_answer(client_, begun, describe("POST", key), begin.host());
@@ -172,7 +187,7 @@ ObjectInfo ObsBucket::put_parts(const std::string& key, const std::filesystem::p
       http::Exchange transfer;
       transfer.stop = inner;
       const http::Response response = send_or_throw(put, key, transfer);
-      etags[i] = unquoted(response.header("etag"));
+      etags[i] = comparable_etag(response.header("etag"));
       if (!etag_is_hash(response)) comparable = false;
     });
     const std::vector<std::string> md5s = hashes.get();
@@ -217,12 +232,12 @@ std::string ObsBucket::finish_upload(const std::string& key, const std::string& 
   }
   // The service may send 200 and then an error in the body.
   pugi::xml_document document;
-  document.load_buffer(response.body.data(), response.body.size());
+  (void)load_xml(document, response.body);
   if (!response.ok() || document.child("Error"))
     throw service_error(client_, response, describe("POST", key), finish.host());
   if (!document.child("CompleteMultipartUploadResult"))
     throw unexpected_answer(client_, response, describe("POST", key), finish.host());
-  return unquoted(document.child("CompleteMultipartUploadResult").child_value("ETag"));
+  return comparable_etag(document.child("CompleteMultipartUploadResult").child_value("ETag"));
 }
 
 void ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offset, std::uint64_t size,
@@ -230,12 +245,16 @@ void ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offset, std:
                             const std::function<void(std::uint64_t)>& written,
                             const std::stop_token& stop) {
   std::uint64_t done = 0;
+  bool started = false;  // of one attempt
   http::Request ask = request("GET", object.key);
-  // A store that changed the object meanwhile refuses, instead of giving parts of two.
-  ask.set_header("If-Match", "\"" + object.etag + "\"");
+  // A store that changed the object meanwhile refuses, instead of giving parts of two. A weak ETag
+  // never matches here (RFC 9110, 13.1.1).
+  if (!object.raw_etag.empty() && !object.raw_etag.starts_with("W/"))
+    ask.set_header("If-Match", object.raw_etag);
   http::Exchange exchange;
   exchange.stop = stop;
   exchange.before_attempt = [&](http::Request& attempt) {
+    started = false;
     attempt.set_header("Range", fmt::format("bytes={}-{}", offset + done, offset + size - 1));
   };
   exchange.receive = [&](const http::Response& reply, std::string_view piece) {
@@ -244,6 +263,14 @@ void ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offset, std:
           fmt::format("{} was answered with {}, not with 206 and these bytes",
                       describe("GET a range of", object.key), reply.status),
           ask.host(), "the store or a proxy ignores Range, which Assay needs: use another one");
+    if (!started && !begins_at(reply, offset + done))
+      throw http::ExchangeError(
+          fmt::format("{} from byte {} on was answered with '{}'",
+                      describe("GET a range of", object.key), offset + done,
+                      printable(reply.header("content-range"))),
+          ask.host(),
+          "the store or a proxy gives other bytes than it is asked for: use another one");
+    started = true;
     if (done + piece.size() > size)
       throw http::ExchangeError(fmt::format("{} gave more than the {} bytes that were asked for",
                                             describe("GET a range of", object.key), size),
@@ -296,8 +323,8 @@ std::uint64_t ObsBucket::get_listed(const ObjectInfo& listed, const std::filesys
 
 std::uint64_t ObsBucket::fetch_object(const ObjectInfo& object, const std::filesystem::path& path,
                                       const std::stop_token& stop) {
-  const std::filesystem::path partial = path.string() + ".partial";
-  const std::filesystem::path notes = path.string() + ".partial.json";
+  const std::filesystem::path partial = path.string() + kPartialSuffix;
+  const std::filesystem::path notes = path.string() + kNotesSuffix;
   const std::uint64_t part = object.size < options_.multipart_from
                                  ? std::max<std::uint64_t>(object.size, 1)
                                  : part_size(object.size);
@@ -311,8 +338,8 @@ std::uint64_t ObsBucket::fetch_object(const ObjectInfo& object, const std::files
     for (const auto& index : list_at(before, "complete"))
       if (index.is_number_unsigned() && index.get<std::size_t>() < count)
         complete[index.get<std::size_t>()] = 1;
-  const UniqueFd file(
-      ::open(partial.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | (same ? 0 : O_TRUNC), 0644));
+  const UniqueFd file(::open(
+      partial.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (same ? 0 : O_TRUNC), 0644));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(object.size)) != 0)
     throw system_error(ErrorKind::environment, "cannot write the file", partial.string(), errno);
   Arrivals arrivals(count);

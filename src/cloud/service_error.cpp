@@ -3,8 +3,8 @@
 #include <array>
 
 #include <fmt/format.h>
-#include <pugixml.hpp>
 
+#include "cloud/service_xml.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -30,7 +30,7 @@ constexpr std::string_view kCheckKey =
     "check the access key and its secret: both must belong together and be enabled";
 
 /// Advice by the beginning of the code; the more specific come first.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 28> kAdvice = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 29> kAdvice = {{
     {"InvalidAccessKeyId", "this access key is not known there: check it, and the region"},
     {"SignatureDoesNotMatch", kCheckKey},
     {"RequestTimeTooSkewed", "set this machine's clock (NTP): the service allows 15 minutes"},
@@ -43,6 +43,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 28> kAdvice 
     {"VirtualHostDomainRequired",
      "this endpoint wants the bucket in the host's name: leave out path_style, and give a name "
      "instead of an address"},
+    {"PreconditionFailed", "the object was changed meanwhile: try again"},
     {"BadDigest", "the data was changed on its way: try again"},
     {"SlowDown", "use fewer transfers at once: transfer.parallel, or --parallel"},
     {"InvalidBucketName", "3 to 63 lower-case letters, digits, '-' and '.'"},
@@ -66,6 +67,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 28> kAdvice 
 std::string advice_for(const Refusal& refusal, int status) {
   for (const auto& [code, advice] : kAdvice)
     if (refusal.code == code) return std::string(advice);
+  if (status >= 300 && status < 400)
+    return "redirects are not followed: write the address and region that it names";
   if (!refusal.understood)
     return "the endpoint does not answer like the service: check it, and the proxy";
   if (status == 401) return "check the credentials";
@@ -91,6 +94,8 @@ Refusal read_refusal(const http::Response& response) {
   Refusal refusal;
   refusal.request_id = response.header("x-obs-request-id");
   if (refusal.request_id.empty()) refusal.request_id = response.header("x-request-id");
+  if (response.status >= 300 && response.status < 400)
+    refusal.elsewhere = response.header("location");
   const std::string_view body = trim(response.body);
   if (body.empty()) {  // HEAD, and some 4xx
     refusal.understood = true;
@@ -98,11 +103,13 @@ Refusal read_refusal(const http::Response& response) {
     refusal.message = response.header("x-obs-error-message");
   } else if (body.front() == '<') {
     pugi::xml_document document;
-    if (document.load_buffer(body.data(), body.size()) && document.child("Error")) {
+    if (load_xml(document, body) && document.child("Error")) {
       const pugi::xml_node error = document.child("Error");
       refusal.understood = true;
       refusal.code = error.child_value("Code");
       refusal.message = error.child_value("Message");
+      if (const char* endpoint = error.child_value("Endpoint"); *endpoint != '\0')
+        refusal.elsewhere = endpoint;
       if (refusal.request_id.empty()) refusal.request_id = error.child_value("RequestId");
     }
   } else if (const Json json = parse_json_or_null(body); json.is_object()) {
@@ -123,6 +130,10 @@ ServiceError service_error(const http::Client& client, const http::Response& res
   if (!refusal.message.empty()) message += ": " + refusal.message;
   if (!refusal.understood) message += ": " + ellipsize(printable(trim(response.body)), 120);
   if (!refusal.request_id.empty()) message += fmt::format(" (request {})", refusal.request_id);
+  if (!refusal.elsewhere.empty()) message += "; it is at " + refusal.elsewhere;
+  if (const std::string region = response.header("x-amz-bucket-region");
+      !refusal.elsewhere.empty() && !region.empty())
+    message += ", in the region " + region;
   message += clock_words(response);
   std::string advice = advice_for(refusal, response.status);
   if (!clock_words(response).empty()) advice = "set this machine's clock (NTP)";

@@ -30,6 +30,7 @@ struct Refusal {
   std::string code;
   std::string message;
   std::string request_id;
+  std::string elsewhere;    ///< of a redirect: where the service says that it is
   bool understood = false;  ///< false: neither the services' XML nor their JSON
 };
 [[nodiscard]] Refusal read_refusal(const http::Response& response);

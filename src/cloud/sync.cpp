@@ -1,8 +1,12 @@
 #include "cloud/sync.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "code/folder_scan.h"
 #include "code/ignore_rules.h"
@@ -30,32 +34,67 @@ std::map<std::string, LocalFile> by_key(const FolderFiles& files, const std::str
   return out;
 }
 
+/// Which file or folder it is, whatever names lead to it.
+using Identity = std::pair<dev_t, ino_t>;
+
+class FolderWalk {
+ public:
+  explicit FolderWalk(const fs::path& folder) : folder_(folder) {
+    rules_.add(read_regular_file_or_empty(folder / code::kIgnoreFile));
+  }
+
+  FolderFiles run() {
+    walk("");
+    return std::move(files_);
+  }
+
+ private:
+  void walk(const std::string& below) {
+    const fs::path folder = below.empty() ? folder_ : folder_ / below;
+    struct stat about {};
+    if (::stat(folder.c_str(), &about) != 0)
+      throw system_error(ErrorKind::environment, "cannot read the folder", folder.string(), errno);
+    if (!S_ISDIR(about.st_mode))
+      throw Error(ErrorKind::environment, "this is no folder", folder.string(),
+                  "one file is sent by 'assay obs cp'");
+    const Identity self{about.st_dev, about.st_ino};
+    if (std::ranges::find(above_, self) != above_.end())
+      throw Error(ErrorKind::environment, "the link leads to a folder that it lies in",
+                  folder.string(), fmt::format("remove it, or name it in {}", code::kIgnoreFile));
+    above_.push_back(self);
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
+         at.increment(error))
+      take(*at, below.empty() ? at->path().filename().string()
+                              : below + "/" + at->path().filename().string());
+    if (error)
+      throw system_error(ErrorKind::environment, "cannot read the folder", folder.string(),
+                         error.value());
+    above_.pop_back();
+  }
+
+  void take(const fs::directory_entry& entry, const std::string& name) {
+    std::error_code missing;
+    const bool is_folder = entry.is_directory(missing);  // or a link to one
+    if (name == code::kIgnoreFile || rules_.ignores(name, is_folder)) return;
+    if (is_folder) return walk(name);
+    if (entry.is_symlink() && !fs::exists(entry.path(), missing))
+      throw Error(
+          ErrorKind::environment, "the link leads nowhere", entry.path().string(),
+          fmt::format("remove it, restore what it points to, or name it in {}", code::kIgnoreFile));
+    if (entry.is_regular_file(missing)) files_[name] = entry.path();
+  }
+
+  fs::path folder_;
+  code::IgnoreRules rules_;
+  std::vector<Identity> above_;  // the folders that the walk is in
+  FolderFiles files_;
+};
+
 }  // namespace
 
 FolderFiles files_of(const fs::path& folder) {
-  code::IgnoreRules rules;
-  rules.add(read_regular_file_or_empty(folder / code::kIgnoreFile));
-  FolderFiles out;
-  std::error_code error;
-  fs::recursive_directory_iterator at(folder, error);
-  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-    const std::string name = at->path().lexically_relative(folder).generic_string();
-    const bool is_folder = at->is_directory() && !at->is_symlink();
-    if (name == code::kIgnoreFile || rules.ignores(name, is_folder)) {
-      if (is_folder) at.disable_recursion_pending();
-      continue;
-    }
-    std::error_code missing;
-    if (at->is_symlink() && !fs::exists(at->path(), missing))
-      throw Error(
-          ErrorKind::environment, "the link leads nowhere", at->path().string(),
-          fmt::format("remove it, restore what it points to, or name it in {}", code::kIgnoreFile));
-    if (at->is_regular_file()) out[name] = at->path();
-  }
-  if (error)
-    throw system_error(ErrorKind::environment, "cannot read the folder", folder.string(),
-                       error.value());
-  return out;
+  return FolderWalk(folder).run();
 }
 
 std::string hash_of(const FolderFiles& files) {

@@ -17,8 +17,8 @@ namespace assay::cloud {
 using FolderFiles = std::map<std::string, std::filesystem::path>;
 
 /// The regular files below `folder` but for those that its .assayignore leaves out, and that file
-/// itself. Links to files are followed, links to folders are not. Throws Error, also for a link
-/// that leads nowhere.
+/// itself. Links are followed, to files and to folders. Pipes, sockets and devices have no content
+/// and are left out. Throws Error, also for a link that leads nowhere or to a folder around it.
 [[nodiscard]] FolderFiles files_of(const std::filesystem::path& folder);
 
 /// Hash of the names, sizes and contents: 64 hex digits. Throws Error.

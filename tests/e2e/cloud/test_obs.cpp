@@ -69,8 +69,8 @@ TEST_F(Obs, SendsALargeFileInPartsAndFetchesIt) {
   EXPECT_EQ(put.etag, store.etag_of(file));
   EXPECT_EQ(store.get_file("large", folder_ / "back"), (5U << 20) + 12345);
   EXPECT_EQ(read_file(folder_ / "back"), read_file(file));
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "back.partial"));
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "back.partial.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "back.assay-partial"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "back.assay-partial.json"));
 }
 
 TEST_F(Obs, HandlesEmptyFiles) {

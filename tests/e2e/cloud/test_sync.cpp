@@ -89,6 +89,26 @@ TEST_F(Sync, LeavesOutWhatTheFolderIgnores) {
   EXPECT_EQ(bucket().list("job/code/").at(0).key, "job/code/a.py");
 }
 
+TEST_F(Sync, LinksAreFollowedAlsoToFolders) {
+  namespace fs = std::filesystem;
+  write("a.py", "1");
+  fs::create_directories(folder_ / "elsewhere/deep");
+  write_file_atomic(folder_ / "elsewhere/deep/b.py", "2", false);
+  fs::create_directory_symlink(folder_ / "elsewhere", folder_ / "code/data");
+  fs::create_symlink("a.py", folder_ / "code/link.py");
+  bucket().put("job/code/data/deep/b.py", "of an earlier run");
+  const SyncReport report = sync();
+  EXPECT_EQ(report.uploaded, 3U);
+  EXPECT_EQ(report.removed, 0U);
+  EXPECT_EQ(bucket().get("job/code/data/deep/b.py"), "2");
+
+  fs::create_directory_symlink("..", folder_ / "elsewhere/deep/up");
+  EXPECT_THAT(error_of([&] { return sync(); }), HasSubstr("leads to a folder that it lies in"));
+  fs::remove(folder_ / "elsewhere/deep/up");
+  fs::create_symlink("nothing", folder_ / "elsewhere/deep/lost");
+  EXPECT_THAT(error_of([&] { return sync(); }), HasSubstr("the link leads nowhere"));
+}
+
 TEST_F(Sync, RefusesToEmptyABucket) {
   write("a.py", "a");
   ObsBucket store = bucket();
