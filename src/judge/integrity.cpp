@@ -115,6 +115,13 @@ std::string heads_problem(const RecordedChain& recorded, const evidence::ChainCh
   return {};
 }
 
+// Whether it is a file of which the rest is not there, as far as can be told by what was recorded
+// while it grew: `misfit` is the first of these records that does not fit.
+bool is_beginning(const FileRecord& found, const FileRecord& listed,
+                  const std::vector<FileRecord>& grown, std::optional<std::size_t> misfit) {
+  return found.bytes < listed.bytes && misfit && grown[*misfit].bytes > found.bytes;
+}
+
 class RoundCheck {
  public:
   RoundCheck(const store::RunDir& run, const plan::CasePlan& plan, RoundEvidence& evidence)
@@ -123,7 +130,8 @@ class RoundCheck {
         evidence_(evidence),
         // An experiment goes on without a node that was lost; in a cloud there are no agents.
         needs_chains_(!plan.automl && evidence.status == RoundStatus::completed &&
-                      !evidence.integrity.recorded.id.empty()) {}
+                      !evidence.integrity.recorded.id.empty()),
+        may_be_cut_(!is_result(evidence.status) || evidence.status == RoundStatus::unrecorded) {}
 
   void check(unsigned threads) {
     RoundIntegrity& integrity = evidence_.integrity;
@@ -194,8 +202,9 @@ class RoundCheck {
         problems_.add(&RoundIntegrity::missing, place(file), "the chain of hashes is gone");
         return;
       }
-      chain = evidence::verify_chain(read_regular_file(folder_ / file),
-                                     evidence_.integrity.recorded.id, recorded.node);
+      std::string text = read_regular_file(folder_ / file);
+      if (may_be_cut_) text.resize(text.rfind('\n') + 1);
+      chain = evidence::verify_chain(text, evidence_.integrity.recorded.id, recorded.node);
     } catch (const std::exception&) {
       problems_.add(&RoundIntegrity::missing, place(file), "cannot be read");
       return;
@@ -207,7 +216,8 @@ class RoundCheck {
                  recorded, chain,
                  evidence::first_head(evidence_.integrity.recorded.id, recorded.node));
              !problem.empty())
-      problems_.add(&RoundIntegrity::broken, place(file), problem);
+      problems_.add(may_be_cut_ ? &RoundIntegrity::missing : &RoundIntegrity::broken, place(file),
+                    may_be_cut_ ? "the rest of the chain is gone" : problem);
     for (auto& [name, records] : grown_files(chain))
       grown[folder + "/" + name] = std::move(records);
   }
@@ -229,7 +239,11 @@ class RoundCheck {
       if (as_long && !misfit) return;
       const auto found = evidence::measure_file(path, listed.name);
       const FileMatch match = evidence::compare(listed, found);
-      if (match == FileMatch::missing)
+      if (may_be_cut_ && found && is_beginning(*found, listed, grown, misfit))
+        problems_.add(
+            &RoundIntegrity::missing, place(listed.name),
+            fmt::format("the rest is gone; {}", difference(listed, *found, grown, misfit)));
+      else if (match == FileMatch::missing)
         problems_.add(&RoundIntegrity::missing, place(listed.name),
                       "is gone; " + amount(listed.bytes, listed.lines) + " were recorded");
       else if (match != FileMatch::same)
@@ -263,6 +277,7 @@ class RoundCheck {
   fs::path folder_;
   RoundEvidence& evidence_;
   bool needs_chains_;
+  bool may_be_cut_;  ///< the round ended before all of its files were here, and is no result
   std::map<std::string, const FileRecord*> listed_;  // that the judge reads, by name
   Problems problems_;
 };

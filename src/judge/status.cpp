@@ -157,11 +157,22 @@ Finding lost(const RoundEvidence& evidence) {
     if (std::ranges::find(hosts, rank.host) == hosts.end()) hosts.push_back(rank.host);
   }
   if (!ranks.empty()) {
-    finding.where = hosts.size() == 1 ? list(ranks) + " on " + hosts.front() : list(ranks);
+    finding.where = list(ranks) + " on " + join(hosts, ", ");
     if (finding.reason.empty()) finding.reason = "the agent was lost, and with it " + finding.where;
   }
   if (finding.reason.empty()) finding.reason = "an agent was lost";
   return finding;
+}
+
+// The hosts whose logs did not come, where there are several; the reason names the first.
+std::string hosts_without_logs(const RoundEvidence& evidence) {
+  std::vector<std::string> hosts;
+  for (const NodeEvidence& node : evidence.nodes)
+    if (std::ranges::any_of(evidence.gaps, [&](const GapEvidence& gap) {
+          return gap.node == node.node && gap.source == "logs";
+        }))
+      hosts.push_back(node.host);
+  return hosts.size() > 1 ? "on " + join(hosts, ", ") : "";
 }
 
 std::string or_else(const std::string& reason, const std::string& fallback) {
@@ -219,7 +230,7 @@ std::vector<Finding> status_findings(const plan::CasePlan& plan, const RoundEvid
                ? evidence.advice
                : std::string("the machine failed, not the training: free space on its disk") +
                      kRunAgain,
-           ""});
+           hosts_without_logs(evidence)});
       break;
     case RoundStatus::not_run:
       findings.push_back({"not-run", Severity::incomplete, or_else(reason, "the round was not run"),

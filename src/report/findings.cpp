@@ -1,6 +1,7 @@
 #include "report/findings.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -10,13 +11,29 @@ namespace assay::report {
 
 namespace {
 
-// The parts of "round 2, rank 3 on node1" that the reason does not contain already.
+bool is_word_end(const std::string& text, std::size_t at) {
+  return at >= text.size() || std::isalnum(static_cast<unsigned char>(text[at])) == 0;
+}
+
+// As words: "rank 1" is not in "rank 12".
+bool says(const std::string& text, const std::string& words) {
+  for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1))
+    if ((at == 0 || is_word_end(text, at - 1)) && is_word_end(text, at + words.size())) return true;
+  return false;
+}
+
+// The parts of "round 2, ranks 0, 3 on node1" that the reason does not contain already. A number
+// alone is no part: it goes on with the list before it.
 std::string unsaid(const std::string& where, const std::string& reason) {
   std::string out;
   for (std::size_t from = 0; from < where.size();) {
-    const std::size_t to = std::min(where.find(", ", from), where.size());
+    std::size_t to = where.find(", ", from);
+    while (to != std::string::npos && to + 2 < where.size() &&
+           std::isdigit(static_cast<unsigned char>(where[to + 2])) != 0)
+      to = where.find(", ", to + 2);
+    to = std::min(to, where.size());
     const std::string part = where.substr(from, to - from);
-    if (reason.find(part) == std::string::npos) out += (out.empty() ? "" : ", ") + part;
+    if (!says(reason, part)) out += (out.empty() ? "" : ", ") + part;
     from = to + 2;
   }
   return out;

@@ -177,6 +177,22 @@ TEST_F(Integrity, OfALogThatWasCutInHalfAtALineEndIsFlawed) {
                                        "bytes in 102 lines were recorded"));
 }
 
+// As a full disk under the run directory does while logs are fetched.
+TEST_F(Integrity, OfARoundThatCouldNotBeRecordedIsIncompleteWhereTheRestOfALogIsGone) {
+  replace(run_ / "journal.jsonl", R"("status":"completed","reason")",
+          R"("status":"unrecorded","reason")");
+  write_seal(run_, &test_key());
+  edit(log(), [](std::string& text) { text.resize(text.size() / 2); });
+  EXPECT_EQ(round().validity, Validity::incomplete);
+  EXPECT_THAT(reason("evidence-there"), HasSubstr("rank0.out.log: the rest is gone; "));
+  edit(chain(), [](std::string& text) { text.resize(text.size() / 2); });
+  EXPECT_EQ(round().validity, Validity::incomplete);
+  EXPECT_THAT(reason("evidence-there"), HasSubstr("evidence.jsonl: the rest of the chain is gone"));
+  replace(log(), R"("step": 5, "value": {"samples": 10})",
+          R"("step": 5, "value": {"samples": 99})");
+  EXPECT_EQ(round().validity, Validity::invalid);
+}
+
 TEST_F(Integrity, NamesTheStretchInWhichALogWasChanged) {
   replace(log(), R"("step": 25, "value": {"samples": 10})",
           R"("step": 25, "value": {"samples": 99})");

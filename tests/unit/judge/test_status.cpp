@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -135,6 +136,31 @@ TEST(LostRound, IsIncompleteAndNamesTheHost) {
   EXPECT_EQ(round.validity, Validity::incomplete);
   EXPECT_THAT(round.findings[0].where, HasSubstr("ranks 0, 1 on node0"));
   EXPECT_FALSE(metric(round, "e2e_time"));
+}
+
+TEST(LostRound, NamesAllHostsThatWereLost) {
+  std::vector<RankEvidence> ranks{constant_rank(0), constant_rank(1), constant_rank(2)};
+  for (RankEvidence& rank : ranks) {
+    rank.host = fmt::format("n{}", rank.rank);
+    rank.exit.reset();
+    rank.end.reset();
+    rank.ended_by.reset();
+  }
+  ranks[1] = constant_rank(1);
+  const RoundResult round = judge_round(case_plan(1, 3), with_status(RoundStatus::lost, ranks));
+  EXPECT_THAT(round.findings[0].where, HasSubstr("ranks 0, 2 on n0, n2"));
+}
+
+TEST(UnrecordedRound, NamesAllHostsWhoseLogsDidNotCome) {
+  RoundEvidence evidence = with_status(RoundStatus::unrecorded, {constant_rank(0)});
+  evidence.nodes.clear();
+  for (const int node : {0, 1, 2}) {
+    evidence.nodes.emplace_back();
+    evidence.nodes.back().node = node;
+    evidence.nodes.back().host = fmt::format("n{}", node);
+  }
+  evidence.gaps = {{0, "logs", 0, "no space"}, {2, "logs", 0, "no space"}};
+  EXPECT_THAT(judge_round(case_plan(), evidence).findings[0].where, HasSubstr("on n0, n2"));
 }
 
 TEST(LostRound, OfAJobOfAServiceHasTheAdviceOfWhoFollowedIt) {

@@ -227,5 +227,15 @@ TEST(Findings, WhatTheReasonSaysIsNotRepeated) {
   EXPECT_THAT(merged[0].places, ElementsAre("round 1"));
 }
 
+TEST(Findings, ANumberOfTheReasonTakesNoRankAway) {
+  judge::CaseResult lost;
+  lost.findings = {{"round-lost", judge::Severity::incomplete,
+                    "the agent on n1 was lost: ended with exit 255", "",
+                    "round 1, ranks 0, 2, 3 on n1, n12"}};
+  const auto merged = merged_findings(lost);
+  ASSERT_EQ(merged.size(), 1U);
+  EXPECT_THAT(merged[0].places, ElementsAre("round 1, ranks 0, 2, 3 on n1, n12"));
+}
+
 }  // namespace
 }  // namespace assay::report
