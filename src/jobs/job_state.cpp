@@ -470,6 +470,19 @@ std::int64_t time_run(State state, WallTime started_ns, std::int64_t ran_ns,
   return ran_ns + std::max<std::int64_t>(0, now_ns - started_ns);  // the clock may be set back
 }
 
+void clock_was_set(Life& life, Nanoseconds by) noexcept {
+  if (is_final(life.state)) return;
+  const auto move = [by](WallTime& moment) {
+    if (moment != 0) moment += by.count();
+  };
+  move(life.waiting_since_ns);
+  move(life.not_before_ns);
+  if (!holds_nodes(life.state)) return;
+  move(life.placed_ns);
+  move(life.started_ns);
+  move(life.stop_by_ns);
+}
+
 Nanoseconds retry_pause(int retry) noexcept {
   constexpr Nanoseconds kFirst = std::chrono::seconds(10);
   constexpr Nanoseconds kMost = std::chrono::minutes(5);

@@ -314,6 +314,10 @@ struct Change {
 [[nodiscard]] std::int64_t time_run(State state, WallTime started_ns, std::int64_t ran_ns,
                                     WallTime now_ns) noexcept;
 
+/// The wall clock was set by so much (negative: back): what is counted from a moment before goes on
+/// as if it had not been. What is history stays what it was.
+void clock_was_set(Life& life, Nanoseconds by) noexcept;
+
 /// How long a job waits before its retry number `retry` (1, 2, …): 10 s, doubled, at most 5 min.
 [[nodiscard]] Nanoseconds retry_pause(int retry) noexcept;
 

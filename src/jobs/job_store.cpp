@@ -289,6 +289,20 @@ Change JobStore::apply(JobId id, const Event& event, WallTime now_ns) {
   return change;
 }
 
+void JobStore::clock_was_set(Nanoseconds by) {
+  Transaction transaction(database_);
+  Statement life = database_.prepare("UPDATE details SET life = ?2 WHERE job = ?1");
+  Statement list = database_.prepare("UPDATE jobs SET started_ns = ?2 WHERE id = ?1");
+  for (Job& job : unfinished()) {
+    jobs::clock_was_set(job.life, by);
+    life.reset();
+    life.bind(1, job.id).bind(2, dump_line(fields_to_json(job.life))).run();
+    list.reset();
+    list.bind(1, job.id).bind(2, job.life.started_ns).run();
+  }
+  transaction.commit();
+}
+
 Job JobStore::job_of(const Statement& row, Known* known) const {
   Job job;
   job.id = row.number(0);

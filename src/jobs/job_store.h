@@ -140,6 +140,8 @@ class JobStore {
   [[nodiscard]] std::vector<JobId> submit(const NewJob& job, WallTime now_ns);
   /// Takes an event as jobs::apply does. Throws Error of kind usage for a job that there is not.
   [[nodiscard]] Change apply(JobId id, const Event& event, WallTime now_ns);
+  /// As jobs::clock_was_set, for all jobs that have not ended.
+  void clock_was_set(Nanoseconds by);
 
   /// Whether submit() would give jobs again that there are.
   [[nodiscard]] bool knows_request(const std::string& owner, const std::string& key);

@@ -145,7 +145,7 @@ Preview Platform::preview(const jobs::NewJob& job) {
   out.suite = suite_of(job.submission);
   if (const auto time = state_->limited(job.submission).time) out.time = time->value;
   const std::vector<jobs::ClusterNode> nodes = state_->engine->nodes();
-  const jobs::WallTime now_ns = wall_now_ns();
+  const jobs::WallTime now_ns = state_->wall_ns();
   jobs::Job newcomer{
       .id = kNewcomer, .owner = job.owner, .team = job.team, .submission = job.submission};
   newcomer.life = jobs::born(false, now_ns);
@@ -189,7 +189,7 @@ std::vector<jobs::JobId> Platform::submit(const jobs::NewJob& given) {
   for (const jobs::Queue& queue : state_->cluster.settings.queues)
     if (queue.name == job.submission.queue) job.needs_approval |= queue.approval;
   state_->require_store();
-  const jobs::WallTime now_ns = wall_now_ns();
+  const jobs::WallTime now_ns = state_->wall_ns();
   std::vector<jobs::JobId> ids = state_->store.submit(job, now_ns);
   // A request that came again has made nothing new.
   if (auto made = state_->store.find(ids.front()); made && made->life.submitted_ns == now_ns)

@@ -12,6 +12,7 @@
 #include "jobs/job_store.h"
 #include "jobs/pending.h"
 #include "jobs/scheduler.h"
+#include "platform/clock_watch.h"
 #include "platform/job_retention.h"
 #include "platform/usage_table.h"
 
@@ -47,6 +48,7 @@ struct Options {
   /// Error where there is none.
   std::function<std::filesystem::path(const std::string&)> code{};
   std::vector<std::string> listeners{};  ///< outside, who are told of jobs that have ended
+  std::function<Clocks()> clocks = read_clocks;
 };
 
 /// A submission that cannot be taken. Of kind usage.

@@ -84,6 +84,7 @@ Platform::State::State(Options given, std::unique_ptr<engine::Engine> given_engi
       engine(std::move(given_engine)),
       cluster_file(options.data / "cluster.json"),
       folder_lock(lock_folder(options.data)),
+      clock(options.clocks()),
       store(options.data / kJobsFile),
       store_inode(inode_of(options.data / kJobsFile)),
       cluster(read_cluster_file(cluster_file)),
@@ -99,7 +100,7 @@ Platform::State::State(Options given, std::unique_ptr<engine::Engine> given_engi
     usage.put(use);
   engine->report_to([this](const engine::Execution& execution, jobs::Event event) {
     // Before anything is waited for: it happened now, whenever it can be written down.
-    if (event.at_ns == 0) event.at_ns = wall_now_ns();
+    if (event.at_ns == 0) event.at_ns = wall_ns();
     const std::lock_guard guard(mutex);
     reports.emplace_back(execution, std::move(event));
     changed.notify_all();
@@ -129,9 +130,10 @@ void Platform::State::start() {
       orders.push_back(order_of(job));
       // One that waits in the engine's queue is not found: it has not begun.
       if (options.scheduler.hand_over && job.life.stop_by_ns != 0)
-        actions.emplace_back(job.id, jobs::Action{jobs::ActionKind::stop, job.life.attempt, 0,
-                                                  Nanoseconds(std::max<std::int64_t>(
-                                                      0, job.life.stop_by_ns - wall_now_ns()))});
+        actions.emplace_back(
+            job.id,
+            jobs::Action{jobs::ActionKind::stop, job.life.attempt, 0,
+                         Nanoseconds(std::max<std::int64_t>(0, job.life.stop_by_ns - wall_ns()))});
       if (job.life.state == jobs::State::running)
         note_running(job.id, {.taken = true, .to = jobs::State::running});
     }
@@ -210,8 +212,22 @@ void Platform::State::wake() {
   changed.notify_all();
 }
 
+void Platform::State::follow_clock() {
+  const Nanoseconds by = clock.set_by(options.clocks());
+  if (by.count() == 0) return;
+  store.clock_was_set(by);
+  clock.take(by);
+  for (auto& [id, one] : running)
+    if (one.end_ns) *one.end_ns += by.count();
+  // What has happened before cannot be later than now; what is earlier would count for less.
+  if (by.count() > 0)
+    for (auto& [execution, event] : reports) event.at_ns += by.count();
+  undecided = true;
+}
+
 jobs::Change Platform::State::apply(jobs::JobId id, const jobs::Event& event) {
-  jobs::Change change = store.apply(id, event, wall_now_ns());
+  follow_clock();
+  jobs::Change change = store.apply(id, event, wall_ns());
   for (const jobs::Action& action : change.actions) actions.emplace_back(id, action);
   if (change.taken) {
     waiting.erase(id);
@@ -311,8 +327,8 @@ void Platform::State::look_for_idle() {
     const std::lock_guard guard(mutex);
     policy = cluster.settings.idle;
     const auto pause = pause_between_looks(policy);
-    if (!pause || wall_now_ns() < idle_check_ns) return;
-    idle_check_ns = wall_now_ns() + pause->count();
+    if (!pause || mono_now_ns() < idle_check_ns) return;
+    idle_check_ns = mono_now_ns() + pause->count();
     for (const auto& [id, one] : running)
       if (auto job = store.find(id)) candidates.push_back(std::move(*job));
   }
@@ -390,22 +406,23 @@ Nanoseconds Platform::State::turn() {
     const std::vector<jobs::ClusterNode> nodes = engine->nodes();
     const std::lock_guard guard(mutex);
     undecided |= !std::ranges::equal(nodes, decided_nodes, same_node);
-    must_decide = undecided || (decide_at_ns && wall_now_ns() >= *decide_at_ns);
+    must_decide = undecided || (decide_at_ns && wall_ns() >= *decide_at_ns);
   }
   if (must_decide) decide();
   act();
   publish();
   const std::lock_guard guard(mutex);
   if (undecided) return Nanoseconds(0);
-  std::int64_t next_ns = wall_now_ns() + kMaxWait.count();
+  std::int64_t next_ns = wall_ns() + kMaxWait.count();
   if (decide_at_ns) next_ns = std::min(next_ns, *decide_at_ns);
   for (const auto& [id, one] : running)
     if (one.end_ns) next_ns = std::min(next_ns, *one.end_ns);
-  return Nanoseconds(std::max<std::int64_t>(0, next_ns - wall_now_ns()));
+  return Nanoseconds(std::max<std::int64_t>(0, next_ns - wall_ns()));
 }
 
 void Platform::State::take_reports() {
   const std::lock_guard guard(mutex);
+  follow_clock();
   while (!reports.empty()) {
     const auto [execution, event] = reports.front();
     if (store.state_of(execution.job)) (void)apply(execution.job, event);
@@ -415,9 +432,10 @@ void Platform::State::take_reports() {
 
 void Platform::State::enforce_limits() {
   const std::lock_guard guard(mutex);
+  follow_clock();
   std::vector<std::pair<jobs::JobId, int>> over;
   for (const auto& [id, one] : running)
-    if (one.end_ns && wall_now_ns() >= *one.end_ns) over.emplace_back(id, one.attempt);
+    if (one.end_ns && wall_ns() >= *one.end_ns) over.emplace_back(id, one.attempt);
   for (const auto& [id, attempt] : over) {
     jobs::Event event = event_for(jobs::EventKind::time_limit);
     event.attempt = attempt;
@@ -428,7 +446,7 @@ void Platform::State::enforce_limits() {
 
 void Platform::State::decide() {
   const std::vector<jobs::ClusterNode> nodes = engine->nodes();
-  const jobs::WallTime now_ns = wall_now_ns();
+  const jobs::WallTime now_ns = wall_ns();
   // Whatever fails on the way, there is still something to be decided.
   struct Unfinished {
     State& state;

@@ -45,6 +45,10 @@ struct Platform::State {
   /// As it is run: one that asks for no time has the platform's, unless the engine's scheduler
   /// gives it one.
   [[nodiscard]] jobs::Submission limited(jobs::Submission submission) const;
+  [[nodiscard]] jobs::WallTime wall_ns() const { return options.clocks().wall_ns; }
+  /// With the mutex held. Where the wall clock was set, what is counted from moments before goes on
+  /// as if it had not been: a job does not come to its time limit, or wait, by that.
+  void follow_clock();
   /// With the mutex held: takes an event, and leaves for the thread what follows from it.
   jobs::Change apply(jobs::JobId id, const jobs::Event& event);
   /// Why a job does not run that is not in line.
@@ -69,6 +73,7 @@ struct Platform::State {
   UniqueFd folder_lock;
 
   std::mutex mutex;
+  ClockWatch clock;
   jobs::JobStore store;
   std::uint64_t store_inode = 0;
   ClusterState cluster;
@@ -85,7 +90,7 @@ struct Platform::State {
   std::vector<std::pair<jobs::JobId, jobs::Action>> actions;
   std::vector<JobEvent> news;
   std::deque<jobs::AttemptUse> to_measure;  ///< attempts that have ended
-  jobs::WallTime idle_check_ns = 0;         ///< the next one
+  std::int64_t idle_check_ns = 0;           ///< the next one, by the clock that nobody sets
   Listeners listeners;                      ///< called without the mutex
   bool undecided = true;                    ///< something has changed since the last decision
   std::optional<jobs::WallTime> decide_at_ns;

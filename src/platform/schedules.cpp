@@ -213,7 +213,21 @@ Schedule Schedules::submit_one(const Schedule& schedule, jobs::WallTime at_ns) {
   return after;
 }
 
+// What it says has happened later than now has happened before the clock was set back: it would
+// wait for that time to come again. A moment that comes again is no new one (its request key).
+void Schedules::follow_clock(jobs::WallTime now_ns) {
+  const std::scoped_lock lock(mutex_);
+  for (Schedule& one : all_) {
+    if (std::max({one.last_ns, one.made_ns, one.again_ns}) <= now_ns) continue;
+    one.last_ns = std::min(one.last_ns, now_ns);
+    one.made_ns = std::min(one.made_ns, now_ns);
+    if (one.again_ns > now_ns) one.again_ns = 0;
+    unwritten_ = true;
+  }
+}
+
 std::optional<jobs::WallTime> Schedules::submit_due(jobs::WallTime now_ns) {
+  follow_clock(now_ns);
   std::optional<jobs::WallTime> next;
   std::exception_ptr failure;
   try {

@@ -92,6 +92,7 @@ class Schedules {
 
  private:
   void run(const std::stop_token& stop);
+  void follow_clock(jobs::WallTime now_ns);
   void write() const;
   /// With these in place of all; what cannot be written has not happened. With the mutex held.
   void replace(std::vector<Schedule> next);

@@ -214,6 +214,18 @@ serve::HttpResponse put_team(Call& call) {
 
 serve::HttpResponse delete_team(Call& call) {
   const std::string& name = call.parameter(0);
+  // What is left of its jobs would have no quota at all.
+  std::vector<jobs::State> open;
+  for (const jobs::State state : enum_values<jobs::State>())
+    if (!jobs::is_final(state)) open.push_back(state);
+  const std::int64_t left =
+      call.context.platform.list({.states = std::move(open), .team = name, .limit = 1}).total;
+  if (left > 0)
+    throw serve::Refusal(
+        409, "does_not_fit",
+        left == 1 ? fmt::format("1 job of the team '{}' has not ended", printable(name))
+                  : fmt::format("{} jobs of the team '{}' have not ended", left, printable(name)),
+        "delete it when they have ended or were killed");
   change_settings(call, [&](platform::Settings& all) { drop(all.teams, name, "team"); });
   call.context.accounts.set_members(name, {});
   call.context.streams.ask_now();

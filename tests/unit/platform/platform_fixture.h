@@ -18,13 +18,23 @@ class PlatformTest : public ::testing::Test {
   void begin(const engine::Traits& traits = {.name = "fake"}) {
     log_ = std::make_shared<EngineLog>();
     log_->traits = traits;
-    platform_ = std::make_unique<Platform>(Options{.data = temporary_.path() / "data"},
-                                           std::make_unique<FakeEngine>(log_));
+    platform_ =
+        std::make_unique<Platform>(Options{.data = temporary_.path() / "data", .clocks = clocks()},
+                                   std::make_unique<FakeEngine>(log_));
     platform_->start();
   }
   void restart(const engine::Traits& traits = {.name = "fake"}) {
     platform_.reset();
     begin(traits);
+  }
+
+  /// The machine's, the wall clock set by `clock_set_s_`.
+  [[nodiscard]] std::function<Clocks()> clocks() {
+    return [this] {
+      Clocks now = read_clocks();
+      now.wall_ns += Nanoseconds(std::chrono::seconds(clock_set_s_)).count();
+      return now;
+    };
   }
 
   [[nodiscard]] static jobs::NewJob job(const std::string& name = "train") {
@@ -48,6 +58,7 @@ class PlatformTest : public ::testing::Test {
   }
 
   testing::TemporaryFolder temporary_;
+  std::atomic<std::int64_t> clock_set_s_ = 0;
   std::shared_ptr<EngineLog> log_;
   std::unique_ptr<Platform> platform_;
 };

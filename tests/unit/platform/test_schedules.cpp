@@ -93,6 +93,16 @@ TEST_F(SchedulesTest, WhatIsMadeAfterTheMomentWaitsForTheNext) {
   EXPECT_TRUE(keys_.empty());
 }
 
+TEST_F(SchedulesTest, GoOnAtOnceWhenTheClockWasSetBack) {
+  schedules().put(nightly(), kThree - 60 * kMinute);
+  constexpr jobs::WallTime kDay = 24 * 60 * kMinute;
+  EXPECT_EQ(schedules().submit_due(kThree + 365 * kDay), kThree + 366 * kDay) << "a wrong clock";
+  EXPECT_EQ(schedules().submit_due(kThree - kMinute), kThree) << "and then the right one";
+  EXPECT_EQ(schedules().submit_due(kThree), kThree + kDay);
+  EXPECT_THAT(keys_, ElementsAre("schedule:nightly:2027-11-16T03:00:00Z",
+                                 "schedule:nightly:2026-11-16T03:00:00Z"));
+}
+
 TEST_F(SchedulesTest, OfACopyAreHeldUntilTheyAreReleased) {
   schedules().put(nightly(), kThree - 60 * kMinute);
   Schedule other = nightly();

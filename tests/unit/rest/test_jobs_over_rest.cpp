@@ -218,6 +218,19 @@ TEST_F(JobsOverRest, AQueueInWhichJobsWaitStays) {
   EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/queues/night", .as = "root"}).status, 200);
 }
 
+// What waits at its quota would start at once, and have none.
+TEST_F(JobsOverRest, ATeamWhoseJobsHaveNotEndedStays) {
+  const auto put = Asked{.method = "PUT",
+                         .path = "/api/v1/teams/vision",
+                         .as = "root",
+                         .body = {{"quota", {{"cpu", 0}}}, {"members", Json::array({"ann"})}}};
+  ASSERT_EQ(ask(put).status, 200);
+  const std::string job = fmt::format("/api/v1/jobs/{}", job_of("ann", "vision"));
+  EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/teams/vision", .as = "root"}).status, 409);
+  EXPECT_EQ(ask({.method = "POST", .path = job + "/kill", .as = "ann"}).status, 200);
+  EXPECT_EQ(ask({.method = "DELETE", .path = "/api/v1/teams/vision", .as = "root"}).status, 200);
+}
+
 TEST_F(JobsOverRest, RunningOneElementOfAnArrayAgainSubmitsThatOne) {
   Json body = submission();
   body["array"] = "0-3";
