@@ -53,6 +53,8 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
     std::vector<Planned> planned;
     if (!events.empty()) {
       planned = planner_.replay(events, file.string());
+      told_ = planner_.told();
+      to_make_again_ = planner_.under_way();
       for (const Json& event : events) base_s_ = std::max(base_s_, event["at_s"].get<double>());
     }
     workers_->listen(options_.bind_address);
@@ -198,6 +200,7 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
   void follow(Experiment::Actions& actions) {
     for (Experiment::Tell& tell : actions.tell) {
       if (tell.accuracy) weights_.value(tell.trial, *tell.accuracy);
+      ++told_;
       asio::post(pool_, [this, tell = std::move(tell)] {
         if (tell.accuracy)
           planner_.tell(tell.trial, *tell.accuracy);
@@ -219,6 +222,11 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
     if (!started_ || stopped_ || failure_) return;
     for (int n = experiment_.proposals_wanted(proposing_); n > 0; --n) {
       ++proposing_;
+      // What is known to it follows from the journal also when this process is killed meanwhile.
+      if (to_make_again_ > 0)
+        --to_make_again_;
+      else
+        apply(experiment_.proposing(now_s(), told_));
       asio::post(pool_, [this, self = weak_from_this()] {
         const std::int64_t begun = mono_now_ns();
         std::optional<Planned> planned;
@@ -263,6 +271,8 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
   bool commit_asked_ = false;
   std::exception_ptr failure_;
   int proposing_ = 0;
+  std::int64_t told_ = 0;  // results that the planner was given, at the end of the pool's queue
+  int to_make_again_ = 0;  // proposals that the journal says were begun
   bool started_ = false;
   bool stopped_ = false;
   asio::thread_pool pool_{1};

@@ -110,6 +110,12 @@ int Experiment::proposals_wanted(int under_way) const {
       std::clamp<std::int64_t>(wanted, 0, std::max<std::int64_t>(0, settings_.max_trials - known)));
 }
 
+Experiment::Actions Experiment::proposing(double now_s, std::int64_t told) {
+  Actions actions;
+  record(now_s, {{"event", "proposing"}, {"told", told}}, actions);
+  return actions;
+}
+
 Experiment::Actions Experiment::proposed(double now_s, Planned planned) {
   Actions actions;
   const std::int64_t id = planned.proposal.id;

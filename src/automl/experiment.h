@@ -70,6 +70,8 @@ class Experiment {
 
   /// How many more proposals to make, besides `under_way`, so that no worker waits.
   [[nodiscard]] int proposals_wanted(int under_way) const;
+  /// A proposal is begun; `told` results are known to it.
+  [[nodiscard]] Actions proposing(double now_s, std::int64_t told);
   [[nodiscard]] Actions proposed(double now_s, Planned planned);
   /// There is nothing new to try: what is under way is brought to its end.
   [[nodiscard]] Actions exhausted(double now_s, const std::string& reason);

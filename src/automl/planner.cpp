@@ -57,48 +57,66 @@ Planned Planner::plan(Proposal proposal, Point point) const {
 }
 
 Planned Planner::propose() {
+  if (!begun_.empty()) {
+    learn_until(begun_.front());
+    begun_.pop_front();
+  }
   Proposal proposal = search_.propose();
   Point point;
   if (tpe_)
     point = tpe_->trials().empty() ? tpe_->enqueue(point_of(*space_, settings_.hyper)).point
                                    : tpe_->propose().point;
-  return plan(std::move(proposal), std::move(point));
+  Planned planned = plan(std::move(proposal), std::move(point));
+  if (begun_.empty()) learn_until(told());
+  return planned;
 }
 
 void Planner::tell(std::int64_t trial, double accuracy) {
-  search_.tell(trial, accuracy);
-  if (tpe_) tpe_->tell(trial, 1 - accuracy);
-  ++results_;
+  take({trial, accuracy});
 }
 
 void Planner::tell_failed(std::int64_t trial, const std::string& reason) {
-  search_.tell_failed(trial, reason);
-  if (tpe_) tpe_->tell_failed(trial);
+  take({trial, {}, reason});
+}
+
+void Planner::take(Result result) {
+  later_.push_back(std::move(result));
+  if (begun_.empty()) learn_until(told());
+}
+
+void Planner::learn_until(std::int64_t known) {
+  for (; results_ < known && !later_.empty(); later_.pop_front()) learn(later_.front());
+}
+
+void Planner::learn(const Result& result) {
+  if (result.accuracy) {
+    search_.tell(result.trial, *result.accuracy);
+    if (tpe_) tpe_->tell(result.trial, 1 - *result.accuracy);
+  } else {
+    search_.tell_failed(result.trial, result.reason);
+    if (tpe_) tpe_->tell_failed(result.trial);
+  }
   ++results_;
 }
 
 std::vector<Planned> Planner::replay(const std::vector<Json>& events, const std::string& where) {
-  std::vector<const Json*> results;
-  for (const Json& event : events)
-    if (event["event"] == "ended" && event.value("final", false)) results.push_back(&event);
-  std::size_t next = 0;
-  const auto tell_until = [&](std::int64_t known) {
-    for (; results_ < known && next < results.size(); ++next) {
-      const Json& result = *results[next];
-      const std::int64_t trial = result.at("trial").get<std::int64_t>();
-      if (parse_enum<TrialStatus>(result.at("status").get<std::string>()) == TrialStatus::ok)
-        tell(trial, result.at("accuracy").get<double>());
-      else
-        tell_failed(trial, result.value("reason", ""));
-    }
-  };
   std::vector<Planned> all;
   try {
     for (const Json& event : events) {
+      if (event["event"] != "ended" || !event.value("final", false)) continue;
+      const bool ok =
+          parse_enum<TrialStatus>(event.at("status").get<std::string>()) == TrialStatus::ok;
+      later_.push_back({event.at("trial").get<std::int64_t>(),
+                        ok ? std::optional(event.at("accuracy").get<double>()) : std::nullopt,
+                        event.value("reason", "")});
+    }
+    for (const Json& event : events) {
+      if (event["event"] == "proposing") begun_.push_back(event.at("told").get<std::int64_t>());
       if (event["event"] != "proposed") continue;
       if (event.at("trial") != all.size())
         throw Error(ErrorKind::config, fmt::format("trial {} is missing", all.size()));
-      tell_until(event.at("told").get<std::int64_t>());
+      if (!begun_.empty()) begun_.pop_front();
+      learn_until(event.at("told").get<std::int64_t>());
       std::vector<Operation> operations;
       for (const Json& operation : event.at("operations"))
         operations.push_back(operation_from_json(operation, where));
@@ -109,7 +127,7 @@ std::vector<Planned> Planner::replay(const std::vector<Json>& events, const std:
       if (tpe_) point = tpe_->enqueue(std::move(point)).point;
       all.push_back(plan(std::move(proposal), std::move(point)));
     }
-    tell_until(static_cast<std::int64_t>(results.size()));
+    if (begun_.empty()) learn_until(told());
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::config, "the journal does not fit: " + plain_error(error), where,
                 "it was damaged or changed; start a new experiment");

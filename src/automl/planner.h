@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,12 +37,28 @@ class Planner {
   void tell_failed(std::int64_t trial, const std::string& reason);
 
   /// Repeats the calls that an experiment's journal holds, on a new object, and returns what it had
-  /// proposed. Throws Error of kind config at `where` for a journal that does not fit.
+  /// proposed. Proposals that were under way at its end are for propose() to make, with what was
+  /// known when they began: later results wait until then. Throws Error of kind config at `where`
+  /// for a journal that does not fit.
   std::vector<Planned> replay(const std::vector<Json>& events, const std::string& where);
+  /// Results that it was told, those that wait included.
+  [[nodiscard]] std::int64_t told() const noexcept {
+    return results_ + static_cast<std::int64_t>(later_.size());
+  }
+  /// Proposals of a replayed journal that are still to be made.
+  [[nodiscard]] int under_way() const noexcept { return static_cast<int>(begun_.size()); }
 
   [[nodiscard]] const Search& search() const noexcept { return search_; }
 
  private:
+  struct Result {
+    std::int64_t trial = 0;
+    std::optional<double> accuracy{};  ///< nothing: it failed
+    std::string reason{};
+  };
+  void take(Result result);
+  void learn(const Result& result);
+  void learn_until(std::int64_t known);
   [[nodiscard]] Planned plan(Proposal proposal, Point point) const;
 
   ExperimentSettings settings_;
@@ -49,6 +66,8 @@ class Planner {
   Search search_;
   std::optional<Tpe> tpe_;
   std::int64_t results_ = 0;
+  std::deque<std::int64_t> begun_;  // proposals of the journal to make again: results known to each
+  std::deque<Result> later_;        // that came after the first of them had begun
 };
 
 }  // namespace assay::automl
