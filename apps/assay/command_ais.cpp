@@ -6,6 +6,7 @@
 #include "ais_stub.h"
 #include "aisbench/pack_package.h"
 #include "commands.h"
+#include "core/address.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host.h"
@@ -51,7 +52,7 @@ struct NetworkOptions {
 
 std::string tester_url(const aisbench::TestInfo& info) {
   if (!info.tester_url.empty()) return info.tester_url;
-  const bool here = info.tester_ip.starts_with("127.") || info.tester_ip == "localhost";
+  const bool here = is_this_machine(info.tester_ip);
   return fmt::format("{}://{}:{}", here ? "http" : "https", info.tester_ip, info.tester_port);
 }
 

@@ -6,6 +6,7 @@
 
 #include "byte_progress.h"
 #include "commands.h"
+#include "core/address.h"
 #include "core/error.h"
 #include "core/json_access.h"
 #include "core/text.h"
@@ -57,8 +58,7 @@ void say_comparison(const Json& answer) {
 int push(const PushRequest& given) {
   push::Tester tester{given.url, push::find_token(given.token_file), given.ca};
   const http::Url url = http::parse_url(given.url, "--to");
-  if (url.origin.starts_with("http://") && !url.host.starts_with("127.") &&
-      !url.host.starts_with("localhost") && !url.host.starts_with("[::1]"))
+  if (url.origin.starts_with("http://") && !is_this_machine(url.host))
     tell_error(fmt::format("assay: warning: {} has no TLS: the token can be read on the way\n",
                            url.origin));
   const Interrupt interrupt;  // a push goes on later where it was ended

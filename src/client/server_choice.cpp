@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/address.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -125,9 +126,7 @@ void write_login(const fs::path& file, const Server& server) {
 
 bool is_private(const Server& server) {
   const http::Url url = http::parse_url(server.url, server.source);
-  return url.origin.starts_with("https://") || url.host.starts_with("127.") ||
-         url.host == "localhost" || url.host.starts_with("localhost:") ||
-         url.host.starts_with("[::1]");
+  return url.origin.starts_with("https://") || is_this_machine(url.host);
 }
 
 }  // namespace assay::client

@@ -32,4 +32,15 @@ bool is_loopback(const std::string& address) noexcept {
   return address == "::1" || (address.starts_with("127.") && is_ip_address(address));
 }
 
+bool is_this_machine(std::string_view authority) {
+  std::string_view host = authority;
+  if (const auto end = host.find(']'); host.starts_with('[') && end != host.npos) {
+    if (host.size() > end + 1 && host[end + 1] != ':') return false;
+    host = host.substr(1, end - 1);
+  } else {
+    host = host.substr(0, host.find(':'));
+  }
+  return host == "localhost" || is_loopback(std::string(host));
+}
+
 }  // namespace assay

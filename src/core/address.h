@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace assay {
 
@@ -19,5 +20,9 @@ struct Endpoint {
 
 /// Whether only this machine reaches it: 127.x.x.x and ::1. `address` is numeric.
 [[nodiscard]] bool is_loopback(const std::string& address) noexcept;
+
+/// Whether what a URL names, "host" or "host:port", is this machine by its form alone: localhost,
+/// 127.x.x.x or [::1]. Not "127.example.org", nor a user's name before the host.
+[[nodiscard]] bool is_this_machine(std::string_view authority);
 
 }  // namespace assay

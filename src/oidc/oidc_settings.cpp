@@ -28,8 +28,7 @@ http::Url address_at(const Node& node) {
   if (!text.starts_with("https://") && !text.starts_with("http://"))
     node.fail("not an address: '" + printable(text) + "'", "such as https://login.example.com");
   http::Url url = http::parse_url(text, node.where());
-  const std::string host = url.host.substr(0, url.host.rfind(':'));
-  if (url.origin.starts_with("http://") && host != "localhost" && !is_loopback(host))
+  if (url.origin.starts_with("http://") && !is_this_machine(url.host))
     node.fail("the address must begin with https://",
               "http:// is for addresses of this machine alone");
   return url;

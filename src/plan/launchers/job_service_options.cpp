@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string_view>
+
+#include "core/address.h"
 
 namespace assay::plan {
 
@@ -36,8 +39,11 @@ std::string read_word(const Node& node, std::string_view also) {
 std::string read_endpoint(const Node& node) {
   std::string url = node.nonempty_text();
   while (url.ends_with('/')) url.pop_back();
-  const bool here = url.starts_with("http://127.") || url.starts_with("http://localhost:") ||
-                    url.starts_with("http://[::1]");
+  constexpr std::string_view kHttp = "http://";
+  std::string_view host = url;
+  host.remove_prefix(std::min(kHttp.size(), host.size()));
+  host = host.substr(0, host.find_first_of("/?#"));
+  const bool here = url.starts_with(kHttp) && is_this_machine(host);
   if (!url.starts_with("https://") && !here)
     node.fail("an endpoint must begin with https:// (http:// only on this machine), got " +
               node.describe());

@@ -18,6 +18,17 @@ TEST(Address, AnEndpointIsANumericAddressAndAPort) {
     EXPECT_FALSE(parse_endpoint(wrong)) << wrong;
 }
 
+TEST(Address, AUrlNamesThisMachineByNameOrNumberAlone) {
+  for (const char* here :
+       {"localhost", "localhost:8480", "127.0.0.1", "127.8.9.1:80", "[::1]", "[::1]:8480"})
+    EXPECT_TRUE(is_this_machine(here)) << here;
+  for (const char* elsewhere :
+       {"", "127.example.org", "127.0.0.1.example.org:80", "localhost.example.org",
+        "[::1]example.org", "127.0.0.1@example.org", "localhost@example.org:80", "[::2]", "::1",
+        "10.0.0.1:80"})
+    EXPECT_FALSE(is_this_machine(elsewhere)) << elsewhere;
+}
+
 TEST(Address, OnlyThisMachineReachesItsLoopback) {
   for (const char* inside : {"127.0.0.1", "127.8.9.1", "::1"}) EXPECT_TRUE(is_loopback(inside));
   for (const char* outside : {"0.0.0.0", "::", "10.0.0.1", "127.evil.example"})
