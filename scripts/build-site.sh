@@ -24,4 +24,7 @@ export SOURCE_DATE_EPOCH PYTHONHASHSEED=0 LC_ALL=C.UTF-8
 rm -rf "$out"
 "$python" -m sphinx -q -W --keep-going -b html -d "$stage/.doctrees" "$stage" "$out"
 rm -f "$out/.buildinfo"
+# The search knows Chinese by pairs of characters, such as the middle two of the word for a training job.
+grep -q '"\\u7ec3\\u4efb":' "$out/searchindex.js" ||
+  { echo "the search finds no Chinese within a sentence: docs/site/conf.py"; exit 1; }
 echo "$out/index.html"
