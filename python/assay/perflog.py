@@ -28,7 +28,19 @@ def plain(value):
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     item = getattr(value, "item", None)
-    return item() if callable(item) else None
+    try:
+        return item() if callable(item) else None
+    except (TypeError, ValueError, RuntimeError):  # an array of several numbers
+        return None
+
+
+def caller():
+    """File and line of whoever logs: the first frame outside of this package."""
+    own = __name__.partition(".")[0]
+    frame = sys._getframe(1)
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == own:
+        frame = frame.f_back
+    return os.path.basename(frame.f_code.co_filename), frame.f_lineno
 
 
 class PerfLog:
@@ -39,14 +51,13 @@ class PerfLog:
         self.fd = fd
         self.failed = 0
 
-    def event(self, name, value=None, at=None, depth=2, **extras):
-        """One line. `at`: a moment of now(), else this one. `depth`: whose place in the source is logged."""
+    def event(self, name, value=None, at=None, **extras):
+        """One line. `at`: a moment of now(), else this one."""
         line = {"event": name}
         if value is not None:
             line["value"] = self._value(value)
-        frame = sys._getframe(depth)
-        line.update(extras, metadata={"file": os.path.basename(frame.f_code.co_filename),
-                                      "lineno": frame.f_lineno, **(at or now()), "rank": self.rank})
+        file, lineno = caller()
+        line.update(extras, metadata={"file": file, "lineno": lineno, **(at or now()), "rank": self.rank})
         self._write(line)
 
     def _value(self, value):

@@ -57,6 +57,21 @@ class PerfLogTest(unittest.TestCase):
         self.assertGreater(event["metadata"]["time_ms"], 10**12)
         self.assertIn("mono_us", event["metadata"])
 
+    def test_a_loop_is_logged_with_its_own_place(self):
+        written = Written()
+        with assay.Training(log=written.log) as training:
+            training.step(samples=1)
+        self.assertEqual({event["metadata"]["file"] for event in written.events()}, {"test_assay.py"})
+
+    def test_an_array_of_several_numbers_stays_out_and_ends_no_training(self):
+        class Array:
+            def item(self):
+                raise ValueError("can only convert an array of size 1")
+
+        written = Written()
+        written.log.step_end(1, loss=Array(), samples=1)
+        self.assertEqual(written.events()[0]["value"], {"samples": 1})
+
     def test_numbers_that_json_has_not_are_named(self):
         written = Written()
         written.log.step_end(1, loss=math.nan, samples=1, lr=math.inf)
