@@ -8,7 +8,7 @@ foreach(file ${files})
   get_filename_component(base ${file} NAME)
   get_filename_component(folder ${file} DIRECTORY)
   get_filename_component(folder ${folder} NAME)
-  string(APPEND entries "    {\"${folder}/${base}\", R\"__text__(${text})__text__\"},\n")
+  string(APPEND entries "    {\"${folder}/${base}\", R\"__text__(${text})__text__\"sv},\n")
   math(EXPR count "${count} + 1")
 endforeach()
 file(WRITE ${OUTPUT} "#pragma once
@@ -18,6 +18,9 @@ file(WRITE ${OUTPUT} "#pragma once
 #include <utility>
 
 namespace ${NAMESPACE} {
+
+// With their lengths: clang does not count the characters of all texts when it compiles.
+using namespace std::string_view_literals;
 
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, ${count}> ${NAME}{{
 ${entries}}};
