@@ -18,6 +18,14 @@ constexpr int kWorkerFailures = 3;  // in a row, before it gets no more work
 constexpr int kMinFailures = 10;    // in a row, before the experiment ends
 constexpr std::size_t kTrialsAtOnce = 2;
 
+bool too_many(int failures, const ExperimentSettings& settings) {
+  return failures >= std::max(kMinFailures, 3 * settings.workers);
+}
+
+std::string failures_text(int failures, const std::string& last) {
+  return fmt::format("{} trials in a row failed, the last: {}", failures, event_text(last));
+}
+
 }  // namespace
 
 Experiment::Actions Experiment::joined(double now_s, int worker, const Hello& hello) {
@@ -279,11 +287,8 @@ void Experiment::on_done(double now_s, int worker, const Done& done, Actions& ac
       send_away(now_s, worker, reason, actions);
     }
   }
-  if (failures_in_a_row_ >= std::max(kMinFailures, 3 * settings_.workers))
-    conclude(now_s, ExperimentEnd::failed,
-             fmt::format("{} trials in a row failed, the last: {}", failures_in_a_row_,
-                         event_text(done.reason)),
-             actions);
+  if (too_many(failures_in_a_row_, settings_))
+    conclude(now_s, ExperimentEnd::failed, failures_text(failures_in_a_row_, done.reason), actions);
   dispatch(now_s, actions);
 }
 
@@ -293,6 +298,8 @@ Experiment::Actions Experiment::failed(double now_s, int worker, std::int64_t id
   if (held(worker, id) == nullptr) return actions;
   end_attempt(now_s, id, TrialStatus::failed, reason, true, actions);
   actions.send.push_back({worker, Drop{id}});
+  if (too_many(failures_in_a_row_, settings_))
+    conclude(now_s, ExperimentEnd::failed, failures_text(failures_in_a_row_, reason), actions);
   dispatch(now_s, actions);
   check_end(now_s, actions);
   return actions;

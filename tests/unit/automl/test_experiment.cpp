@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "automl/experiment.h"
@@ -354,6 +355,21 @@ TEST(Experiment, AResultThatIsNoNumberFailsTheTrialNotTheWorker) {
   d.say(0, Done{id, false, "dropped", 0, 0, 0, 0, 0, 0, 0});
   d.say(0, Ready{});
   EXPECT_NE(d.last(0).trial, id);
+}
+
+TEST(Experiment, EndsWhenTenTrialsInARowGaveNoNumber) {
+  Driver d(small_settings());
+  d.join(0, 0);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_FALSE(d.experiment.ended()) << i;
+    const std::int64_t id = d.last(0).trial;
+    d.take(d.experiment.failed(1, 0, id, "accuracy is null"));
+    d.say(0, Ready{});
+  }
+  ASSERT_TRUE(d.experiment.ended());
+  EXPECT_EQ(d.journal.back()["reason"], "failed");
+  EXPECT_THAT(d.journal.back()["detail"].get<std::string>(),
+              testing::HasSubstr("10 trials in a row failed, the last: accuracy is null"));
 }
 
 TEST(Experiment, ATrialThatCannotBeBegunIsTriedOnAnotherWorkerOnce) {
