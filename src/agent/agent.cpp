@@ -69,6 +69,8 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
   // A process that a rank leaves behind must not keep the controller's connection open.
   for (const int fd : {input_fd, output_fd}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   ::signal(SIGPIPE, SIG_IGN);
+  // A file beyond the user's limit (ulimit -f) is a file that cannot be written, not the end.
+  ::signal(SIGXFSZ, SIG_IGN);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   raise_open_file_limit();
 }

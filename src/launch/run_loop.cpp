@@ -47,6 +47,8 @@ RunStatus RunLoop::execute() {
   };
   wait_for_signal();
   ::signal(SIGPIPE, SIG_IGN);
+  // A file beyond the user's limit (ulimit -f) is a file that cannot be written, not the end.
+  ::signal(SIGXFSZ, SIG_IGN);
   asio::co_spawn(loop, execute_rounds(loop),
                  [&](const std::exception_ptr& error, RunStatus result) {
                    failure = error;

@@ -22,8 +22,9 @@ namespace {
 /// An assay-agent whose stdin and stdout this test holds.
 class AgentProcess {
  public:
-  AgentProcess()
-      : child_(spawn({.argv = {ASSAY_BIN_DIR "/assay-agent", "--node", "0"},
+  explicit AgentProcess(std::vector<std::string> argv = {ASSAY_BIN_DIR "/assay-agent", "--node",
+                                                         "0"})
+      : child_(spawn({.argv = std::move(argv),
                       .in = Stream::pipe(),
                       .out = Stream::pipe(),
                       .err = Stream::inherit(),
@@ -133,6 +134,18 @@ TEST_F(AgentAlone, KeepsWhyItEndedBesideTheRanksLogs) {
                 ::testing::ContainsRegex(asked ? "asked to end by a signal"
                                                : "the controller (is gone|does not listen)"));
   }
+}
+
+TEST_F(AgentAlone, OutlivesALimitOfFileSizes) {
+  AgentProcess agent(
+      {"/bin/sh", "-c", "ulimit -f 40; exec " ASSAY_BIN_DIR "/assay-agent --node 0"});
+  agent.send(round_of("head -c 1000000 /dev/zero | tr '\\0' x && echo > done; exec sleep 30",
+                      folder_ / "round"));
+  const auto is_done = [&] { return fs::exists(folder_ / "round/done"); };
+  EXPECT_TRUE(eventually(is_done, 20s)) << "its log could not be written, and it was killed";
+  EXPECT_FALSE(agent.ended());
+  agent.hang_up();
+  EXPECT_TRUE(eventually([&] { return agent.ended(); }, 20s));
 }
 
 TEST_F(AgentAlone, RunsTheCleanupsOfALostRoundAfterSweepingIt) {
