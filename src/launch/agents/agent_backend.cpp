@@ -103,10 +103,19 @@ asio::awaitable<void> AgentBackend::prepare() {
     context_.journal.append(store::JournalEvent::programs_shared, fields_to_json(record));
     for (const std::string& notice : record.notices) context_.observer.warning(printable(notice));
   });
-  if (pool_)
-    co_await gather_enough();
-  else
-    co_await fleet_->connect();
+  std::exception_ptr failure;
+  try {
+    if (pool_)
+      co_await gather_enough();
+    else
+      co_await fleet_->connect();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure) {
+    co_await give_back_jobs();
+    std::rethrow_exception(failure);
+  }
   note_agents();
   co_await sweep_lost_agents();
   if (!launcher_->traits().one_clock) co_await compare_clocks();
@@ -226,10 +235,7 @@ void AgentBackend::note_agents() {
       lost_agents_[noted.host].insert(noted.processes.begin(), noted.processes.end());
     noted = {fleet_->host(node), processes};
     Json start{{"node", node}, {"host", noted.host}, {"processes", processes}};
-    if (const std::string& job = fleet_->identity(node).job; !job.empty()) {
-      start["job"] = job;
-      jobs_.insert(job);
-    }
+    if (const std::string& job = fleet_->identity(node).job; !job.empty()) start["job"] = job;
     context_.journal.append(store::JournalEvent::agent_start, start);
   }
 }
@@ -344,8 +350,8 @@ asio::awaitable<void> AgentBackend::close() {
 asio::awaitable<void> AgentBackend::give_back_jobs() {
   for (int node = 0; node < fleet_->size(); ++node)
     if (fleet_->present(node)) co_return;
-  const std::set<std::string> jobs = std::exchange(jobs_, {});
-  if (!jobs.empty()) co_await run_on_thread([&] { launcher_->give_back(jobs); });
+  const std::string problem = co_await run_on_thread([this] { return launcher_->give_back(); });
+  if (!problem.empty()) context_.observer.warning(printable(problem));
 }
 
 asio::awaitable<void> AgentBackend::provide_image(const plan::CasePlan& plan_case) {

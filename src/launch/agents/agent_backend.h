@@ -43,7 +43,7 @@ class AgentBackend : public Backend {
   [[nodiscard]] std::vector<std::string> take_lost_agents(int node);
   /// Journals the agents that have come, so that whoever goes on with the run can end them.
   void note_agents();
-  /// Ends what is left of the scheduler's jobs that the agents were in, when all of them are gone.
+  /// Ends what is left of the scheduler's jobs of this run, when no agent is there.
   asio::awaitable<void> give_back_jobs();
   void note_attempt(const std::string& name, int round, const std::string& id);
   void leave_out(const std::string& host, const std::string& why, const std::string& instead);
@@ -57,7 +57,6 @@ class AgentBackend : public Backend {
   std::map<std::pair<std::string, int>, std::vector<std::string>> attempts_;  // ids, by round
   AgentsByHost lost_agents_;         // of an earlier controller, or replaced by others
   std::set<std::string> lost_jobs_;  // of the scheduler, of an earlier controller
-  std::set<std::string> jobs_;       // the same, of this controller
   struct NotedAgent {
     std::string host;
     std::vector<std::string> processes{};

@@ -70,10 +70,10 @@ class Launcher {
   /// first start. Bounded; what cannot be ended is left.
   void end_jobs(const std::set<std::string>& jobs) const { do_end_jobs(jobs); }
 
-  /// Ends what is left of the jobs of the scheduler that this controller's agents were in, as far
-  /// as they were made for it, after the agents have ended: a part of one may outlive the others.
-  /// Bounded; what cannot be ended is left.
-  void give_back(const std::set<std::string>& jobs) const { do_give_back(jobs); }
+  /// Ends what the scheduler still has of the jobs that were made for this run, after the agents
+  /// have ended or did not come: a part of one may outlive the others, and so may a job whose
+  /// command was killed. Bounded; gives what is to be said where that cannot be known or done.
+  [[nodiscard]] std::string give_back() const { return do_give_back(); }
 
   /// The hosts of the plan's nodes, in node order. Where a scheduler chooses them, stand-ins that
   /// the agents' hellos replace.
@@ -149,7 +149,7 @@ class Launcher {
  private:
   virtual void do_prepare(const plan::Plan& /*plan*/) {}
   virtual void do_end_jobs(const std::set<std::string>& /*jobs*/) const {}
-  virtual void do_give_back(const std::set<std::string>& /*jobs*/) const {}
+  [[nodiscard]] virtual std::string do_give_back() const { return {}; }
   [[nodiscard]] virtual std::vector<std::string> do_hosts(const plan::Plan& plan) const = 0;
   [[nodiscard]] virtual std::vector<ChannelCommand> do_render(
       const std::vector<std::string>& hosts) const = 0;

@@ -43,6 +43,11 @@ constexpr std::array kAdvice{
            "free some space there, or name another folder with cluster.ssh.cache"},
     Advice{"sha256sum: not found", "install coreutils on the host"},
     Advice{"tar: not found", "install tar on the host"},
+    Advice{"allows sftp connections only",
+           "the account may only transfer files there: take another user (cluster.ssh.user)"},
+    Advice{"ended with exit 0",
+           "ssh gets there, but another command was run than the agent: see ForceCommand in the "
+           "host's sshd_config, and command= of the key in its authorized_keys"},
 };
 
 }  // namespace

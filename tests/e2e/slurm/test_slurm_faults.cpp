@@ -1,6 +1,7 @@
 // Faults of nodes and of the scheduler during rounds, on a real Slurm cluster of four nodes
 // (docs/reliability.md).
 
+#include <algorithm>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -88,6 +89,21 @@ TEST_F(SlurmFaults, ASlurmdThatDiesWithItsStepsIsNamedAndTheRunResumes) {
   let_it_end();
   const CommandResult resumed = assay({"run", "--resume", latest().string()}, 120s);
   EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+}
+
+// Nobody else would ever give the nodes back; the end of the test looks for them.
+TEST_F(SlurmFaults, AnAllocationWhoseSallocWasKilledIsGivenBack) {
+  const pid_t pid = start_and_wait_for_sleepers();
+  const auto sallocs = processes_with("--job-name=assay-" + latest().filename().string());
+  const auto salloc = std::ranges::find(sallocs, pid, [](pid_t one) { return parent_of(one); });
+  ASSERT_NE(salloc, sallocs.end());
+  send_signal(*salloc, SIGKILL);
+  ASSERT_TRUE(eventually([&] { return !alive(*salloc); }));
+  send_signal(pid, SIGINT);
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 5);
+  EXPECT_TRUE(eventually([] { return SlurmCluster::jobs().empty(); }, 30s));
 }
 
 TEST_F(SlurmFaults, ANodeThatFailsEndsTheJobWhichIsNamedAndTriedAgainOnOthers) {

@@ -48,6 +48,9 @@ TEST(StartAdvice, IsForTheCause) {
               HasSubstr("ssh-keygen -R"));
   EXPECT_THAT(start_advice("bench@n2: Permission denied (publickey)."), HasSubstr("identity"));
   EXPECT_THAT(start_advice("connect to host n2 port 22: Connection refused"), HasSubstr("sshd"));
+  EXPECT_THAT(start_advice("n2: ended with exit 0: Only backups here"), HasSubstr("ForceCommand"));
+  EXPECT_THAT(start_advice("n2: ended with exit 1: This service allows sftp connections only."),
+              HasSubstr("cluster.ssh.user"));
   EXPECT_THAT(start_advice("no answer in 30 s"), HasSubstr("reachable"));
 }
 

@@ -34,16 +34,17 @@ class SlurmGiveBack : public ::testing::Test {
                           "\\037None\\037u\\037p\\0371\\037n4\\0370\\0370\\0370\\037/\\037" + name +
                           "\\n'");
   }
-  [[nodiscard]] std::string cancelled_after(std::vector<plan::SlurmComponent> components) const {
+  [[nodiscard]] std::string cancelled_after(std::vector<plan::SlurmComponent> components) {
     plan::SlurmOptions options;
     options.components = std::move(components);
     plan::Cluster cluster;
     cluster.use_launcher(options);
-    SlurmLauncher(cluster, options, "/opt").give_back({"17+0", "17+1"});
+    said_ = SlurmLauncher(cluster, options, "/opt").give_back();
     return read_file_or_empty(cancelled_);
   }
 
   testing::TemporaryFolder folder_;
+  std::string said_;  ///< by the launcher
   const fs::path cancelled_ = folder_.path() / "cancelled";
   const std::string path_ = std::getenv("PATH");
   const std::vector<plan::SlurmComponent> two_{plan::SlurmComponent{}, plan::SlurmComponent{}};
@@ -61,9 +62,34 @@ TEST_F(SlurmGiveBack, LeavesWhatHasEndedAndWhatIsOfOthers) {
   EXPECT_EQ(cancelled_after(two_), "");
 }
 
-TEST_F(SlurmGiveBack, LeavesAnOrdinaryJobToSalloc) {
-  shows("RUNNING");
+TEST_F(SlurmGiveBack, LeavesAnOrdinaryJobThatIsBeingEnded) {
+  for (const char* state : {"COMPLETING", "COMPLETED"}) {
+    shows(state);
+    EXPECT_EQ(cancelled_after({}), "") << state;
+    EXPECT_EQ(said_, "");
+  }
+}
+
+TEST_F(SlurmGiveBack, CancelsAnOrdinaryJobWhoseSallocWasKilled) {
+  for (const char* state : {"RUNNING", "PENDING"}) {
+    shows(state);
+    fs::remove(cancelled_);
+    EXPECT_EQ(cancelled_after({}), "17\n") << state;
+    EXPECT_EQ(said_, "");
+  }
+}
+
+TEST_F(SlurmGiveBack, SaysThatNobodyKnowsWhereSlurmDoesNotAnswer) {
+  program("squeue", "echo 'squeue: error: Unable to contact slurm controller' >&2; exit 1");
   EXPECT_EQ(cancelled_after({}), "");
+  EXPECT_THAT(said_, ::testing::HasSubstr("scancel --name=assay"));
+}
+
+TEST_F(SlurmGiveBack, LeavesTheAllocationThatAssayWasStartedIn) {
+  shows("RUNNING");
+  ::setenv("SLURM_JOB_ID", "17", 1);
+  EXPECT_EQ(cancelled_after({}), "");
+  ::unsetenv("SLURM_JOB_ID");
 }
 
 }  // namespace

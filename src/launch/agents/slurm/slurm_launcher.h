@@ -16,7 +16,7 @@ class SlurmLauncher : public Launcher {
  private:
   void do_prepare(const plan::Plan& plan) override;
   void do_end_jobs(const std::set<std::string>& jobs) const override;
-  void do_give_back(const std::set<std::string>& jobs) const override;
+  [[nodiscard]] std::string do_give_back() const override;
   [[nodiscard]] std::vector<std::string> do_hosts(const plan::Plan& plan) const override;
   [[nodiscard]] std::vector<ChannelCommand> do_render(
       const std::vector<std::string>& hosts) const override;
