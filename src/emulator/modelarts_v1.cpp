@@ -63,7 +63,8 @@ ServerResponse ModelArtsService::handle_v1(const ServerRequest& request, const P
   if (path.size() == 1) return method == "POST" ? create_old(request) : list_old(request);
   const auto job = std::find_if(old_jobs_.begin(), old_jobs_.end(),
                                 [&](const OldJob& j) { return j.id == as_int(path[1]); });
-  if (job == old_jobs_.end()) return failed(404, "ModelArts.0104", "The job does not exist.");
+  // As the service does: it answered, and that is a 200 to it.
+  if (job == old_jobs_.end()) return failed(200, "ModelArts.0104", "The job does not exist.");
   if (path.size() == 2 && method == "DELETE") {
     for (const auto& version : job->versions) runner_->stop(version.run_id);
     old_jobs_.erase(job);
@@ -234,7 +235,7 @@ ServerResponse ModelArtsService::version_operation(const ServerRequest& request,
       std::find_if(job.versions.begin(), job.versions.end(),
                    [&](const OldVersion& version) { return version.id == as_int(path[3]); });
   if (found == job.versions.end())
-    return failed(404, "ModelArts.0104", "The version does not exist.");
+    return failed(200, "ModelArts.0104", "The version does not exist.");
   const std::string what = path.size() > 4 ? std::string(path[4]) : "";
   if (path.size() == 4 && request.method == "GET") return json_reply(200, describe(job, *found));
   const JobProgress progress = runner_->progress(found->run_id);

@@ -41,18 +41,36 @@ fs::path first_of(const std::vector<fs::path>& candidates) {
   return {};
 }
 
-/// `export K=V` lines of a shell file, as far as they are plain.
-std::map<std::string, std::string> read_exports(const fs::path& file) {
-  static const Pattern kExport(R"(^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=([^#\s]*))");
-  std::map<std::string, std::string> out;
+/// The settings of a shell file, as far as they can be read without running it.
+struct ShellSettings {
+  std::map<std::string, std::string> values;  ///< of lines `export K=V`
+  std::map<std::string, int> unread;          ///< what is set otherwise, by the last such line
+};
+
+ShellSettings read_settings(const fs::path& file) {
+  // Nothing may stand behind the value, nor anything in it that the shell replaces.
+  static const Pattern kExport(
+      R"x(^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(?:"([^"$`\\]*)"|'([^']*)')x"
+      R"x(|([^\s#"'$`\\;&|()<>]*))\s*(?:;\s*)?(?:#.*)?$)x");
+  static const Pattern kSet(R"((?:^|[\s;&|(])([A-Za-z_][A-Za-z0-9_]*)=)");
+  static const Pattern kUnset(R"((?:^|[\s;&|(])unset\s+(?:-v\s+)?([A-Za-z_][A-Za-z0-9_]*))");
+  ShellSettings out;
   const std::string text = read_plain_file(file);
+  int number = 0;
   for (const std::string_view line : split(text, '\n')) {
-    const auto match = kExport.search(line);
-    if (!match) continue;
-    std::string value((*match)[2].value_or(""));
-    if (value.size() >= 2 && (value[0] == '"' || value[0] == '\'') && value.back() == value[0])
-      value = value.substr(1, value.size() - 2);
-    out[std::string((*match)[1].value_or(""))] = value;
+    ++number;
+    if (trim(line).starts_with('#')) continue;
+    if (const auto match = kExport.search(line)) {
+      const std::string name((*match)[1].value_or(""));
+      out.values[name] = std::string((*match)[2]   ? *(*match)[2]
+                                     : (*match)[3] ? *(*match)[3]
+                                                   : (*match)[4].value_or(""));
+      out.unread.erase(name);
+      continue;
+    }
+    for (const Pattern* pattern : {&kSet, &kUnset})
+      for (const auto& match : pattern->search_all(line))
+        out.unread[std::string(match[1].value_or(""))] = number;
   }
   return out;
 }
@@ -108,15 +126,36 @@ class Package {
   void read_shell() {
     const fs::path file = first_of({config_.parent_path() / "config.sh"});
     if (file.empty()) return;
-    for (const auto& [name, value] : read_exports(file)) {
+    const ShellSettings settings = read_settings(file);
+    for (const char* name : {"MODELARTS_VERSION", "SINGLESERVER_MODE"})
+      if (const auto at = settings.unread.find(name); at != settings.unread.end())
+        throw Error(
+            ErrorKind::config,
+            fmt::format("what {} is set to cannot be read without running the script", name),
+            fmt::format("{}:{}", file.string(), at->second),
+            fmt::format("write it on a line of its own: export {}=VALUE", name));
+    for (const auto& [name, line] : settings.unread) note_unused(file, name);
+    for (const auto& [name, value] : settings.values) {
       if (name == "MODELARTS_VERSION")
         version_ = value == "V2" ? "V2" : "V1";
       else if (name == "SINGLESERVER_MODE")
-        single_server_ = value == "True";
+        single_server_ = is_on(value, file);
       else
-        out_.diagnostics.push_back(
-            {file.string(), 0, 0, Severity::note, name + " is not used by jobs on ModelArts"});
+        note_unused(file, name);
     }
+  }
+  void note_unused(const fs::path& file, const std::string& name) {
+    out_.diagnostics.push_back(
+        {file.string(), 0, 0, Severity::note, name + " is not used by jobs on ModelArts"});
+  }
+
+  /// ais-bench's word is "True"; who wrote another one for it meant something.
+  bool is_on(const std::string& value, const fs::path& file) {
+    if (value != "True" && value != "False" && !value.empty())
+      out_.diagnostics.push_back(
+          {file.string(), 0, 0, Severity::warning,
+           fmt::format("SINGLESERVER_MODE is '{}', not 'True': it is off", printable(value))});
+    return value == "True";
   }
 
   /// What the tester wants to know has no place in a suite.

@@ -45,7 +45,7 @@ CloudJob::CloudJob(Context context, const plan::CasePlan& plan_case, int round)
       retry_(plan_case.limits.time, context_.options.poll, std::chrono::seconds(30), context_.asked,
              context_.waiting) {}
 
-void CloudJob::journal(store::JournalEvent event, Json fields) {
+void CloudJob::journal(store::JournalEvent event, const Json& fields) {
   Json all = fields_to_json(store::RoundName{case_.name, round_});
   all.update(fields);
   context_.journal.append(event, all);
@@ -54,7 +54,7 @@ void CloudJob::journal(store::JournalEvent event, Json fields) {
 void CloudJob::journal_of_node(store::JournalEvent event, int node, const Json& fields) {
   Json all = fields_to_json(store::NodeName{node, worker_name(node)});
   all.update(fields);
-  journal(event, std::move(all));
+  journal(event, all);
 }
 
 fs::path CloudJob::log_file(int node) const {
@@ -113,7 +113,8 @@ void CloudJob::prepare() {
     std::ofstream(log_file(node), std::ios::app).close();
     std::error_code ec;
     const std::uint64_t size = fs::file_size(log_file(node), ec);
-    if (!ec && size > bytes) fs::resize_file(log_file(node), bytes, ec);
+    const std::uint64_t kept = state_.earlier[node] + bytes;
+    if (!ec && size > kept) fs::resize_file(log_file(node), kept, ec);
     if (ec)
       throw system_error(ErrorKind::environment, "the log cannot be gone on with",
                          log_file(node).string(), ec.value());
@@ -236,8 +237,9 @@ std::optional<ServiceJob> CloudJob::ask() {
     return own(retry_("asking about " + named(),
                       [&] { return context_.cloud.jobs->get(state_.id, working()); }));
   } catch (const cloud::ServiceError& e) {
-    // Services say in many ways that there is no such job: only the list of jobs is clear.
-    if (e.status() != 400 && e.status() != 404) throw;
+    // Services say in many ways that there is no such job, the old interface of ModelArts with a
+    // 200: only the list of jobs is clear.
+    if (e.status() != 200 && e.status() != 400 && e.status() != 404) throw;
     const auto listed = retry_("looking for " + named(),
                                [&] { return context_.cloud.jobs->find(job(), working()); });
     if (listed) throw;
@@ -396,8 +398,13 @@ RoundOutcome CloudJob::conclude(const ServiceJob& job) {
   if (job.phase == cloud::JobPhase::failed)
     return {RoundStatus::failed, what,
             "the last lines of that instance's log usually name the cause"};
-  const auto wrong = fetch_results();
+  auto wrong = fetch_results();
   journal_job(job);
+  if (const auto silent = silent_instances(); !wrong && !silent.empty())
+    wrong = RoundOutcome{
+        RoundStatus::unrecorded,
+        fmt::format("the service says nothing of a log of {} of {}", join(silent, ", "), named()),
+        "what these instances did is not known; run the round again (--resume --failed)"};
   if (!wrong) return {};
   state_.over = true;  // its results stay as they are
   save();
@@ -414,7 +421,7 @@ void CloudJob::journal_ends(const ServiceJob& job, EndedBy how) {
     // Logs are final when the job is: what the service has not handed out is missing.
     if (const auto size = log_sizes_.find(node);
         size != log_sizes_.end() && cloud::has_ended(job.phase))
-      end.log_bytes = size->second;
+      end.log_bytes = state_.earlier[node] + size->second;
     if (cloud::has_ended(job.phase) && job.started_ms > 0 && job.duration_ms > 0)
       end.service_ms = job.started_ms + job.duration_ms;
     if (how == EndedBy::itself && (code != 0 || job.phase == cloud::JobPhase::completed))

@@ -109,6 +109,8 @@ class CloudJob {
   bool mirror(const ServiceJob& job);
   /// Whether the logs that are here are as long as the service says.
   [[nodiscard]] bool has_all_logs() const;
+  /// Those of whose logs the service tells nothing although it tells of logs.
+  [[nodiscard]] std::vector<std::string> silent_instances() const;
   void append_log(const ServiceJob& job, int node, std::uint64_t size);
   /// Gives what is wrong with them, or nothing.
   std::optional<RoundOutcome> fetch_results();
@@ -117,7 +119,7 @@ class CloudJob {
   std::optional<double> device_utilization();
   /// Asks the job to end and waits for it, bounded; what goes wrong is a warning that names it.
   void stop_job(const std::string& why);
-  void journal(store::JournalEvent event, Json fields);
+  void journal(store::JournalEvent event, const Json& fields);
   void journal_of_node(store::JournalEvent event, int node, const Json& fields);
   /// Seconds since the job was last asked about: what is seen now may be so old.
   [[nodiscard]] double late_s() const;

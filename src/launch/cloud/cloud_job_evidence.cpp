@@ -41,7 +41,9 @@ bool CloudJob::mirror(const ServiceJob& job) {
                {"source", "logs"},
                {"seconds", 0},
                {"reason", "the log of " + worker_name(node) + " began again"}});
+      state_.earlier[node] += have;
       have = 0;
+      save();  // else the next process would go on in the middle of the new one
     }
     const std::uint64_t before = have;
     append_log(seen, node, size->second);
@@ -54,11 +56,20 @@ bool CloudJob::mirror(const ServiceJob& job) {
   return grown;
 }
 
+std::vector<std::string> CloudJob::silent_instances() const {
+  std::vector<std::string> out;
+  // Of some services a job may have no logs at all, but not of a part of its instances.
+  if (log_sizes_.empty() && !context_.cloud.jobs->tells_every_log()) return out;
+  for (int node = 0; node < case_.nodes; ++node)
+    if (!log_sizes_.contains(node)) out.push_back(worker_name(node));
+  return out;
+}
+
 bool CloudJob::has_all_logs() const {
-  return std::ranges::all_of(state_.mirrored, [&](const auto& entry) {
-    const auto size = log_sizes_.find(entry.first);
-    return size == log_sizes_.end() || entry.second >= size->second;
-  });
+  return silent_instances().empty() && std::ranges::all_of(state_.mirrored, [&](const auto& entry) {
+           const auto size = log_sizes_.find(entry.first);
+           return size == log_sizes_.end() || entry.second >= size->second;
+         });
 }
 
 void CloudJob::append_log(const ServiceJob& job, int node, std::uint64_t size) {

@@ -22,6 +22,9 @@ std::optional<JobState> load_job_state(const std::filesystem::path& round_dir) {
     int node = 0;
     for (const auto& bytes : json.at("mirrored"))
       state.mirrored[node++] = bytes.get<std::uint64_t>();
+    node = 0;
+    for (const auto& bytes : json.value("earlier", Json::array()))
+      state.earlier[node++] = bytes.get<std::uint64_t>();
     return state;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
@@ -30,7 +33,12 @@ std::optional<JobState> load_job_state(const std::filesystem::path& round_dir) {
 
 void save_job_state(const std::filesystem::path& round_dir, const JobState& state) {
   Json mirrored = Json::array();
-  for (const auto& [node, bytes] : state.mirrored) mirrored.push_back(bytes);
+  Json earlier = Json::array();
+  for (const auto& [node, bytes] : state.mirrored) {
+    mirrored.push_back(bytes);
+    const auto at = state.earlier.find(node);
+    earlier.push_back(at == state.earlier.end() ? 0 : at->second);
+  }
   make_directories(round_dir);
   write_file_atomic(round_dir / layout::kJob,
                     dump_pretty({{"name", state.name},
@@ -41,7 +49,8 @@ void save_job_state(const std::filesystem::path& round_dir, const JobState& stat
                                  {"logs", state.logs},
                                  {"sync_start_ns", state.sync_start_ns},
                                  {"created_ns", state.created_ns},
-                                 {"mirrored", std::move(mirrored)}}),
+                                 {"mirrored", std::move(mirrored)},
+                                 {"earlier", std::move(earlier)}}),
                     /*sync=*/false);
 }
 

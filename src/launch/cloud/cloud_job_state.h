@@ -20,6 +20,8 @@ struct JobState {
   std::int64_t created_ns = 0;
   std::string logs{};  ///< how the service's names of its logs begin; "0.log" goes after it
   std::map<int, std::uint64_t> mirrored;  ///< bytes of every instance's log that are here
+  /// Bytes in front of them: of logs that ended when the service began the instance's log again.
+  std::map<int, std::uint64_t> earlier{};
 };
 
 /// Nothing when there is none, or it cannot be read.

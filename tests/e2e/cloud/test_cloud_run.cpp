@@ -722,6 +722,24 @@ TEST_F(CloudRun, MakesVersionsOfOneJobWithTheOldInterface) {
   EXPECT_EQ(old.versions(old.find("assay")->job_id).at(0).version_name, "V0002");
 }
 
+TEST_F(CloudRun, AJobOfTheOldInterfaceThatWasDeletedIsMadeAnewByResume) {
+  v1_ = true;
+  const std::string go_file = (folder_ / "go").string();
+  const pid_t pid = start_until(
+      suite("echo started; while [ ! -e " + go_file + " ]; do sleep 0.02; done; echo on" + kResults,
+            "    api: v1"),
+      "started");
+  OldTrainingJobs old(*service_);
+  old.remove(old.find("assay")->job_id);
+  const auto status = wait(pid, 60s);
+  ASSERT_TRUE(status) << said();
+  EXPECT_EQ(status->code, 5) << said();
+  EXPECT_THAT(said(), HasSubstr("does not exist any more"));
+  go();
+  const CommandResult resumed = assay({"run", "--resume", "results/latest"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+}
+
 TEST_F(CloudRun, IsResumedAfterItWasKilledWithTheOldInterface) {
   v1_ = true;
   const std::string go_file = (folder_ / "go").string();

@@ -3,6 +3,7 @@
 // has the faults.
 
 #include <csignal>
+#include <fstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -262,6 +263,37 @@ TEST_F(HttpRun, LogsThatAreNotHandedOutAreMissing) {
   EXPECT_EQ(run.status.code, 5) << run.out << run.err;
   EXPECT_THAT(read_file(folder_ / "results/latest/result.json"),
               HasSubstr("rank0.out.log has 0 bytes, and the job's service says"));
+}
+
+TEST_F(HttpRun, AnInstanceThatTheServiceDoesNotTellOfMakesNoNumber) {
+  const std::string script = "[ $JOB_INSTANCE = 1 ] && echo speed 1 || echo this is the speed 100";
+  fault({{"match", "GET /v1/jobs/"},
+         {"kind", "replace"},
+         {"from", "\"log_bytes\": 8"},
+         {"to", "\"another\": 8"},
+         {"count", -1}});
+  const CommandResult run = assay({"run", suite(script)}, 120s);
+  EXPECT_EQ(run.status.code, 5) << run.out << run.err;
+  EXPECT_THAT(run.out + run.err, HasSubstr("says nothing of a log of worker-1"));
+  clear_faults();
+  const CommandResult again = assay({"run", "--resume", "results/latest", "--failed"}, 120s);
+  EXPECT_EQ(again.status.code, 0) << again.out << again.err;
+  EXPECT_EQ(result()["cases"][0]["rounds"][0]["metrics"]["speed"]["value"], 101);
+}
+
+TEST_F(HttpRun, ALogThatBeganAgainStaysWholeWhenAssayIsKilled) {
+  // Appending, so that what the test writes into the log is the beginning of another.
+  const pid_t pid = start_until_started(suite("exec >>/dev/stdout; " + waits_));
+  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "service"))
+    if (entry.path().filename() == "log") std::ofstream(entry.path()) << "new\n";
+  ASSERT_TRUE(eventually([&] { return log_of(0) == "started\nnew\n"; }, 60s)) << log_of(0);
+  ASSERT_TRUE(eventually([&] { return log_of(1) == "started\nnew\n"; }, 60s)) << log_of(1);
+  send_signal(pid, SIGKILL);
+  ASSERT_TRUE(wait(pid, 60s));
+  go();
+  const CommandResult resumed = assay({"run", "--resume", "results/latest"}, 120s);
+  EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+  EXPECT_THAT(log_of(0), ::testing::StartsWith("started\nnew\non\n"));
 }
 
 TEST_F(HttpRun, AJobOfAnotherKeyIsAnErrorOfTheService) {

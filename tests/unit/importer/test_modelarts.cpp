@@ -69,6 +69,31 @@ class ModelArtsPackages : public ::testing::Test {
   assay::testing::TemporaryFolder folder_;
 };
 
+TEST_F(ModelArtsPackages, ModesOfTheShellAreReadOrRefusedButNeverGuessed) {
+  const auto with = [&](const std::string& lines) {
+    put("code/config/config.sh", "export PYTHON_COMMAND=$(which python3)\n" + lines + "\n");
+    return import();
+  };
+  for (const char* on :
+       {"export SINGLESERVER_MODE=True", "SINGLESERVER_MODE='True'",
+        "export SINGLESERVER_MODE=\"True\";", "  export  SINGLESERVER_MODE=True   # on\r",
+        "export SINGLESERVER_MODE=False\nSINGLESERVER_MODE=True"})
+    EXPECT_THAT(with(on).suite_yaml, HasSubstr("single_server: true")) << on;
+  for (const char* off : {"export SINGLESERVER_MODE=False", "# export SINGLESERVER_MODE=True", ""})
+    EXPECT_THAT(with(off).suite_yaml, Not(HasSubstr("single_server"))) << off;
+  EXPECT_THAT(all(with("export SINGLESERVER_MODE=true")),
+              HasSubstr("'true', not 'True': it is off"));
+  for (const char* unknown :
+       {"export SINGLESERVER_MODE='True'; export X=1", "export SINGLESERVER_MODE=${ONE:-True}",
+        "[ -n \"$ONE\" ] && export SINGLESERVER_MODE=True", "unset SINGLESERVER_MODE",
+        "export SINGLESERVER_MODE=True export X=1"})
+    EXPECT_THAT(error_of([&] { return with(unknown); }),
+                HasSubstr("SINGLESERVER_MODE is set to cannot be read"))
+        << unknown;
+  EXPECT_THAT(error_of([&] { return with("export MODELARTS_VERSION=$V"); }),
+              HasSubstr("MODELARTS_VERSION"));
+}
+
 TEST_F(ModelArtsPackages, BecomeASuite) {
   put("code/config/config.sh",
       "#!/bin/bash\nexport MODELARTS_VERSION=V2\nexport SINGLESERVER_MODE=True # alone\n");
