@@ -66,7 +66,7 @@ std::string Client::make_token(const std::string& user, const std::string& passw
   const Json made = connection_.ask(
       {.method = "POST", .path = "/tokens", .body = {{"name", token_name}}, .headers = as});
   (void)connection_.send({.method = "DELETE", .path = "/session", .headers = as});
-  const std::string token = text_at(made, "token");
+  std::string token = text_at(made, "token");
   if (token.empty())
     throw Error(ErrorKind::launch, "the server made no token", connection_.server().url);
   return token;

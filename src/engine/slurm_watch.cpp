@@ -83,7 +83,7 @@ void SlurmWatch::stop(const Execution& execution, Nanoseconds grace) {
 }
 
 std::string SlurmWatch::waits_for(jobs::JobId id) {
-  const std::string trouble = overview_.trouble();
+  std::string trouble = overview_.trouble();
   const std::lock_guard guard(mutex_);
   const auto found = live_.lower_bound({id, 0});
   if (found == live_.end() || found->first.job != id || found->second->phase == SlurmPhase::running)

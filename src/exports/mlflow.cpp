@@ -115,7 +115,7 @@ fs::path experiment_folder(const fs::path& store, const std::string& name) {
   const std::string id = fmt::format(
       "{:018}", std::stoull(sha256(name).substr(0, 15), nullptr, 16) % 900'000'000'000'000'000ULL +
                     100'000'000'000'000'000ULL);
-  const fs::path folder = store / id;
+  fs::path folder = store / id;
   write_new(folder / "meta.yaml", experiment_meta(id, name, folder));
   return folder;
 }

@@ -166,7 +166,7 @@ std::string Provider::ask_for_token(const std::string& code, const std::string& 
   request.set_header("Accept", "application/json");
   const http::Response response = client_.send(request);
   const Json answer = parse_json_or_null(response.body);
-  const std::string token = text_at(answer, "id_token");
+  std::string token = text_at(answer, "id_token");
   if (!response.ok() || token.empty()) {
     const std::string why = text_at(answer, "error");
     throw Error(ErrorKind::environment,

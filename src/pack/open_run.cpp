@@ -32,7 +32,7 @@ fs::path open_packed(const fs::path& path, const fs::path& folder) {
                   "mount the disk that holds it, or put it back; " + path.string() +
                       " says that it is the one");
   }
-  const fs::path run = folder / "run";
+  fs::path run = folder / "run";
   const Check check = extract(file, run);
   if (!check.ok())
     throw Error(ErrorKind::invalid,

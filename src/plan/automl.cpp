@@ -33,7 +33,7 @@ Json read_start(const Node& node) {
   if (path.is_relative() && node.source() != nullptr && !node.is_override())
     path = std::filesystem::path(node.source()->path).parent_path() / path;
   try {
-    const Json json = parse_json(read_file(path), path.string());
+    Json json = parse_json(read_file(path), path.string());
     (void)automl::graph_from_json(json, path.string());
     return json;
   } catch (const Error& error) {

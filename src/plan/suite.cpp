@@ -324,7 +324,7 @@ SuiteDefaults read_defaults(const Node& node) {
 
 // Numeric, because a static agent looks up no names.
 std::string read_listen(const Node& node) {
-  const std::string text = node.nonempty_text();
+  std::string text = node.nonempty_text();
   if (const auto endpoint = parse_endpoint(text); !endpoint || endpoint->port == 0)
     node.fail("'" + text + "' is not an address and a port",
               "for example 127.0.0.1:9400, 0.0.0.0:9400 or [::1]:9400");

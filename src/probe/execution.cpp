@@ -61,7 +61,7 @@ fs::path find_executed(const ExecutionQuery& query) {
   if (name.find('/') != std::string::npos) return in_folder(name, query.workdir);
   const std::string path = path_of(query);
   for (const std::string_view folder : split(std::string_view(path), ':')) {
-    const fs::path file = in_folder(std::string(folder), query.workdir) / name;
+    fs::path file = in_folder(std::string(folder), query.workdir) / name;
     std::error_code ec;
     if (fs::is_regular_file(file, ec) && ::access(file.c_str(), X_OK) == 0) return file;
   }

@@ -63,7 +63,7 @@ std::string parse_hccn_tool(std::string_view output, const std::string& where) {
     const std::string_view line = trim(raw);
     const auto colon = line.find(':');
     if (colon == std::string_view::npos || trim(line.substr(0, colon)) != "ipaddr") continue;
-    const std::string ip(trim(line.substr(colon + 1)));
+    std::string ip(trim(line.substr(colon + 1)));
     if (is_ip_address(ip)) return ip;
   }
   throw Error(ErrorKind::environment,

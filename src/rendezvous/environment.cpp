@@ -204,7 +204,7 @@ std::string node_address(const plan::Plan& plan, const Placement& placement, std
   const std::string& name = placement.hosts.at(node);
   const plan::Host* host = plan.cluster.find_host(name);
   if (host != nullptr && is_ip_address(host->server_id)) return host->server_id;
-  const std::string reached = plan.cluster.address_of(name);
+  std::string reached = plan.cluster.address_of(name);
   if (!is_ip_address(reached) && node < placement.addresses.size() &&
       is_ip_address(placement.addresses[node]))
     return placement.addresses[node];

@@ -39,7 +39,7 @@ constexpr std::size_t kMaxCards = 12;
 constexpr std::size_t kMaxRankRows = 96;
 
 std::string below_card(const CaseResult& result, const Summary& summary) {
-  const std::string rounds = counted(summary.n, "round");
+  std::string rounds = counted(summary.n, "round");
   const auto spread = spread_of(result, summary);
   if (!spread) return rounds;
   return fmt::format("± {} ({}) · {}", show(result, summary).half, show_percent(spread->ratio),

@@ -140,7 +140,7 @@ fs::path pack_logs(const judge::RunResult& result, const fs::path& run_dir) {
     write_trials(view, automl::ExperimentJournal::read(round / layout::kExperimentJournal), folder);
     copy_best_weights(view, round, folder);
   }
-  const fs::path archive = run_dir / (result.run_id + "-logs.tar.gz");
+  fs::path archive = run_dir / (result.run_id + "-logs.tar.gz");
   // The archive gets its name when it is complete: a reader never sees half of it.
   const fs::path unfinished = archive.string() + ".part";
   pack(run_dir, result.run_id, unfinished);

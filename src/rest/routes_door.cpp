@@ -79,7 +79,7 @@ std::optional<int> rank_of(const Call& call) {
 
 /// One line of a public key, as ssh-keygen writes it: nothing that sshd would read as more.
 std::string key_of(const Call& call) {
-  const std::string key = call.request.header("x-assay-key");
+  std::string key = call.request.header("x-assay-key");
   const auto words = split(key, ' ');
   const bool fits = key.size() <= kMaxKey && words.size() >= 2 &&
                     (words[0].starts_with("ssh-") || words[0].starts_with("ecdsa-") ||

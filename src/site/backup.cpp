@@ -72,7 +72,7 @@ void backup_platform(const fs::path& data, const fs::path& out) {
 }
 
 std::optional<BackupList> check_backup(const fs::path& from) {
-  const std::optional<BackupList> list = read_backup_list(from);
+  std::optional<BackupList> list = read_backup_list(from);
   if (list) {
     const std::vector<std::string> faults = list_faults(from, *list, true);
     if (!faults.empty())

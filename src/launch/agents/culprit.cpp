@@ -109,9 +109,9 @@ Culprits silent_longest(const Ranks& ranks) {
 Culprits tell_culprits(const Ranks& living) {
   if (living.size() < 2) return {living, {}};
   if (const Ranks some = those(living, stopped); !some.empty()) return {some, {}};
-  if (const Culprits behind = least_far(living); !behind.ranks.empty()) return behind;
+  if (Culprits behind = least_far(living); !behind.ranks.empty()) return behind;
   // Before what their processes are at just now, which for those that print is something else soon.
-  if (const Culprits quiet = silent_among_talkers(living); !quiet.ranks.empty()) return quiet;
+  if (Culprits quiet = silent_among_talkers(living); !quiet.ranks.empty()) return quiet;
   const Ranks held = those(living, [](const LivingRank& one) { return one.rank.state == "D"; });
   if (are_few(held, living)) return {held, {}};
   for (const auto tell : {by_cpu, by_place, silent_longest})
