@@ -57,7 +57,7 @@ std::optional<std::string> round_of_socket(std::string_view line) {
   return std::string(rest.substr(0, end));
 }
 
-RunningRounds::RunningRounds(asio::io_context& loop, std::string run)
+RunningRounds::RunningRounds(asio::io_context& loop, const std::string& run)
     : loop_(loop), run_(printable(run).substr(0, kMaxRun)), acceptor_(loop) {
   std::ranges::replace(run_, '/', '-');
   std::random_device entropy;
@@ -136,7 +136,7 @@ void RunningRounds::hear(const std::shared_ptr<Peer>& peer) {
         if (peer->run.empty()) {
           peer->text.append(peer->buffer.data(), size);
           const auto end = peer->text.find('\n');
-          if (end != std::string::npos && end <= kMaxRun)
+          if (end <= kMaxRun)  // where there is one
             meet(peer, printable(std::string_view(peer->text).substr(0, end)));
           else if (peer->text.size() > kMaxRun)
             return;  // not a round

@@ -24,7 +24,7 @@ class RunningRounds {
  public:
   /// Listens, and connects to the others. Never throws: where it cannot listen, finish() gives
   /// nothing.
-  RunningRounds(asio::io_context& loop, std::string run);
+  RunningRounds(asio::io_context& loop, const std::string& run);
   ~RunningRounds();
   RunningRounds(const RunningRounds&) = delete;
   RunningRounds& operator=(const RunningRounds&) = delete;

@@ -34,7 +34,7 @@ struct Line {
     span.to_s = std::max(now, span.from_s);
     span.status = status;
     free_from = span.to_s;
-    out.spans.push_back(std::move(span));
+    out.spans.push_back(span);
   }
 
   void leave(double now, std::optional<TrialStatus> status) {

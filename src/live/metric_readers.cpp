@@ -117,7 +117,7 @@ bool RankReader::look(std::uint64_t most, double clock_offset, bool over, Metric
   return true;
 }
 
-void RankReader::span(const char* kind, std::string text, double from, double to) {
+void RankReader::span(const char* kind, std::string_view text, double from, double to) {
   if (log_.rank != 0 || !(to > from)) return;
   sink_->mark({to_ms(from), to_ms(to), kind, printable(ellipsize(text, 80))});
 }
@@ -160,7 +160,7 @@ void RankReader::take(const perflog::Event& event) {
       break;
     case EventKind::phase:
       if (const perflog::Field* name = event.find("name"))
-        span("phase", std::string(name->text), t - number_of(event, "time").value_or(0), t);
+        span("phase", name->text, t - number_of(event, "time").value_or(0), t);
       break;
     default:
       break;

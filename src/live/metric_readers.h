@@ -58,7 +58,7 @@ struct RankReader {
  private:
   void take(const perflog::Event& event);
   void take_step(const perflog::Event& event, double t);
-  void span(const char* kind, std::string text, double from, double to);
+  void span(const char* kind, std::string_view text, double from, double to);
 
   LogFile log_;
   GrowingLog file_;

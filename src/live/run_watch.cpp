@@ -137,7 +137,7 @@ void RunWatch::read_plan() {
                     printable(text_at(cluster, "launcher")));
 }
 
-void RunWatch::mark(std::int64_t at_ms, std::string kind, std::string text) {
+void RunWatch::mark(std::int64_t at_ms, std::string kind, std::string_view text) {
   if (marks_.size() < kMaxMarks)
     marks_.push_back({at_ms, 0, std::move(kind), printable(ellipsize(text, 300))});
 }

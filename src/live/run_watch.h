@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -73,7 +74,7 @@ class RunWatch {
 
  private:
   void take(const Json& event);
-  void mark(std::int64_t at_ms, std::string kind, std::string text);
+  void mark(std::int64_t at_ms, std::string kind, std::string_view text);
   void list(std::size_t round);
   void list_node(std::size_t round, const std::filesystem::path& folder);
   /// What agents sent of the round so far, for the nodes whose own folders have not come.

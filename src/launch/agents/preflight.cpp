@@ -81,7 +81,7 @@ class Preflight {
   void add(int node, Check check) {
     results_[static_cast<std::size_t>(node)].checks.push_back(std::move(check));
   }
-  void add_all(std::map<int, Check> checks) {
+  void add_all(std::map<int, Check>&& checks) {
     for (auto& [node, check] : checks) add(node, std::move(check));
   }
   [[nodiscard]] std::vector<int> present() const {
