@@ -49,9 +49,13 @@ Operations aiperf_count(const Graph& graph, int id, int first) {
     case LayerKind::add:
       return {in.values(), 0};
     case LayerKind::max_pool:
-      return {in.values() * layer.kernel * layer.kernel / (layer.stride * layer.stride), 0};
+      return {
+          in.values() * layer.kernel * layer.kernel / (std::int64_t{layer.stride} * layer.stride),
+          0};
     case LayerKind::global_avg_pool:
-      return {(std::int64_t{in.height} * in.width - 1) * in.channels + 4 * in.channels, 0};
+      return {
+          (std::int64_t{in.height} * in.width - 1) * in.channels + std::int64_t{4} * in.channels,
+          0};
     default:
       return {};
   }

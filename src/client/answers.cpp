@@ -1,5 +1,6 @@
 #include "client/answers.h"
 
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 
@@ -197,7 +198,7 @@ std::optional<std::int64_t> parse_time(const std::string& iso) {
   parts.tm_year -= 1900;
   parts.tm_mon -= 1;
   const std::int64_t whole = static_cast<std::int64_t>(::timegm(&parts)) * 1'000'000'000;
-  return whole + static_cast<std::int64_t>(second * 1000 + 0.5) * 1'000'000;
+  return whole + std::llround(second * 1000) * 1'000'000;
 }
 
 }  // namespace assay::client

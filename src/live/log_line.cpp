@@ -74,10 +74,12 @@ bool is_at(std::string_view line, std::size_t place, const Sign& sign) {
 
 // Whether a sign begins with these two letters: most places of a line need no further look.
 constexpr auto kBeginnings = [] {
-  std::array<bool, 26 * 26> pairs{};
-  for (const Sign& sign : kSigns)
-    pairs[static_cast<std::size_t>((sign.lower_case[0] - 'a') * 26 + (sign.lower_case[1] - 'a'))] =
-        true;
+  std::array<bool, std::size_t{26} * 26> pairs{};
+  for (const Sign& sign : kSigns) {
+    const auto first = static_cast<std::size_t>(sign.lower_case[0] - 'a');
+    const auto second = static_cast<std::size_t>(sign.lower_case[1] - 'a');
+    pairs[first * 26 + second] = true;
+  }
   return pairs;
 }();
 

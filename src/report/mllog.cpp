@@ -200,7 +200,7 @@ std::optional<std::int64_t> parse_iso_ms(const std::string& text) {
   if (rest.starts_with('.')) {
     rest.remove_prefix(1);
     for (int scale = 100; !rest.empty() && rest[0] >= '0' && rest[0] <= '9'; scale /= 10) {
-      ms += (rest[0] - '0') * scale;
+      ms += std::int64_t{rest[0] - '0'} * scale;
       rest.remove_prefix(1);
     }
   }

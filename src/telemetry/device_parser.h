@@ -24,7 +24,7 @@ struct DeviceReading {
 class DeviceParser {
  public:
   /// Output of one run beyond this is ignored.
-  static constexpr std::size_t kMaxOutput = 256 * 1024;
+  static constexpr std::size_t kMaxOutput = 256U << 10;
 
   /// Throws Error of kind config at `where`, see validate().
   DeviceParser(const DeviceSource& source, const std::string& where);

@@ -18,6 +18,7 @@
 #include "evidence/key_store.h"
 #include "serve/log.h"
 #include "tester/api_call.h"
+#include "tester/failure.h"
 #include "tester/pages.h"
 #include "tester/test_file.h"
 
@@ -245,7 +246,7 @@ std::optional<serve::HttpResponse> Api::finish(const Call& call) {
           }
         } catch (const std::exception& error) {
           serve::log_error(fmt::format("test {}: {}", id, plain_error(error)));
-          respond(serve::response_of(serve::Refusal(500, "internal", "the tester failed")));
+          respond(serve::response_of(failure_of(error, "the tester failed")));
         }
       });
   call_after_(limits_.patience, [respond, id = test.id] {
@@ -321,7 +322,7 @@ std::optional<serve::HttpResponse> Api::make_challenge(const Call& call) {
   if (!test) throw serve::Refusal(404, "no_such_test", "there is no such test");
   if (test->status != TestStatus::accepted)
     throw serve::Refusal(409, "not_accepted", "only an accepted test can be measured again");
-  std::int64_t valid_s = 24 * 3600;
+  std::int64_t valid_s = std::int64_t{24} * 3600;
   if (const auto given = body.find("valid_s"); given != body.end() && !given->is_null()) {
     constexpr std::int64_t kLongest = std::chrono::seconds(kMaxChallengeTime).count();
     if (!given->is_number_integer() || *given < 1 || *given > kLongest)
