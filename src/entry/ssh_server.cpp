@@ -29,16 +29,42 @@ std::string sshd_program() {
                     "sshd is not installed on the node; 'assay ssh JOB' works without it"}};
 }
 
+std::string sftp_server_program() {
+  for (const char* path : {"/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server",
+                           "/usr/lib/ssh/sftp-server", "/usr/libexec/sftp-server"})
+    if (::access(path, X_OK) == 0) return path;
+  return "";
+}
+
+// sshd takes the arguments of its own sftp apart at blanks, and puts things in place of "%x".
+bool is_plain_argument(const std::string& path) {
+  return !path.empty() && path.find_first_of(" \t\r\n\"\\%#") == std::string::npos;
+}
+
 }  // namespace
 
-std::string sshd_config(const fs::path& folder, const RankPlace& place) {
+std::string begin_script(const RankPlace& place) {
+  return fmt::format(
+      "cd -- {} 2>/dev/null\n"
+      "[ -n \"$SSH_ORIGINAL_COMMAND\" ] || exec \"${{SHELL:-/bin/sh}}\" -l\n"
+      "exec \"${{SHELL:-/bin/sh}}\" -c \"$SSH_ORIGINAL_COMMAND\"\n",
+      shell_quote(place.folder));
+}
+
+std::string sshd_config(const fs::path& folder, const RankPlace& place,
+                        const std::string& sftp_server) {
   std::string out = fmt::format(
       "HostKey {0}/host_key\nAuthorizedKeysFile {0}/authorized_keys\n"
       "PidFile none\nStrictModes no\nUsePAM no\nUseDNS no\nPrintMotd no\n"
       "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPubkeyAuthentication yes\n"
-      "PermitRootLogin prohibit-password\nPermitUserEnvironment no\nX11Forwarding no\n"
-      "Subsystem sftp internal-sftp\n",
+      "PermitRootLogin prohibit-password\nPermitUserEnvironment no\nX11Forwarding no\n",
       folder.string());
+  if (!sftp_server.empty())
+    out += fmt::format("Subsystem sftp {}\nForceCommand exec /bin/sh {}/begin\n", sftp_server,
+                       folder.string());
+  else
+    out += "Subsystem sftp internal-sftp" +
+           (is_plain_argument(place.folder) ? " -d " + place.folder : "") + "\n";
   std::string variables;
   for (const std::string& entry : place.env) {
     bool plain = true;
@@ -64,7 +90,9 @@ int serve_ssh(const NodeRequest& request, const RankPlace& place) {
   if (!made.ok())
     throw Obstructed{{Obstacle::not_installed, "ssh-keygen cannot be used on the node"}};
   write_file_atomic(keys.path() / "authorized_keys", request.key + "\n", /*sync=*/false);
-  write_file_atomic(keys.path() / "sshd_config", sshd_config(keys.path(), place), /*sync=*/false);
+  write_file_atomic(keys.path() / "begin", begin_script(place), /*sync=*/false);
+  write_file_atomic(keys.path() / "sshd_config",
+                    sshd_config(keys.path(), place, sftp_server_program()), /*sync=*/false);
   answer({});
   RoundWatch round(request.round, place.pid);
   Child server = spawn({.argv = {sshd, "-i", "-e", "-f", (keys.path() / "sshd_config").string()},

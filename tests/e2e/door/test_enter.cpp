@@ -175,6 +175,14 @@ TEST_F(EnterJob, APlainSshAndScpGoThroughTheDoor) {
                         "scp -q -F ../config a job-{0}:{1}/b && cmp a ../b && echo copied",
                         id, folder_.string()));
   EXPECT_EQ(result.out, "sweet\ncode=3\ncopied\n") << result.err;
+  // All of them begin where the rank does: scp by sftp and by a command of its own, and a shell.
+  const std::string place = shell(fmt::format("assay ssh -T {} -- pwd", id)).out;
+  const CommandResult places = shell(
+      fmt::format("cd home && scp -q -F ../config a job-{0}:here && scp -q -O -F ../config "
+                  "job-{0}:here ../c && cmp a ../c && ssh -F ../config job-{0} 'pwd; ls here' "
+                  "&& echo pwd | ssh -F ../config job-{0}",
+                  id));
+  EXPECT_EQ(places.out, place + "here\n" + place) << places.err;
 }
 
 TEST_F(EnterJob, NodesThatSshReachesAreEnteredTheSameWay) {

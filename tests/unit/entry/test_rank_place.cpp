@@ -23,10 +23,22 @@ TEST(RankPlace, OfARoundThatHasEndedIsNone) {
 
 TEST(SshConfig, CarriesTheEnvironmentInOneLine) {
   const RankPlace place{1, {"A=with \"quotes\" and \\", "B=line\nbreak", "C=x"}, "/"};
-  const std::string config = sshd_config("/tmp/k", place);
+  const std::string config = sshd_config("/tmp/k", place, "");
   EXPECT_THAT(config, HasSubstr("SetEnv \"A=with \\\"quotes\\\" and \\\\\" \"C=x\"\n"));
   EXPECT_THAT(config, Not(HasSubstr("break")));
   EXPECT_THAT(config, HasSubstr("PasswordAuthentication no"));
+}
+
+TEST(SshConfig, BeginsInTheRanksFolder) {
+  const RankPlace place{1, {}, "/data/it's here"};
+  EXPECT_THAT(sshd_config("/tmp/k", place, "/usr/lib/sftp-server"),
+              HasSubstr("Subsystem sftp /usr/lib/sftp-server\nForceCommand exec /bin/sh "
+                        "/tmp/k/begin\n"));
+  EXPECT_THAT(begin_script(place), HasSubstr("cd -- '/data/it'"));
+  // Without that program there is no script: sshd's own sftp would be one of its commands.
+  EXPECT_THAT(sshd_config("/tmp/k", place, ""), HasSubstr("Subsystem sftp internal-sftp\n"));
+  EXPECT_THAT(sshd_config("/tmp/k", {1, {}, "/data/job"}, ""),
+              AllOf(HasSubstr("internal-sftp -d /data/job\n"), Not(HasSubstr("ForceCommand"))));
 }
 
 }  // namespace
