@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/run_layout.h"
 #include "live/metric_readers.h"
 #include "tensorboard/event_file.h"
 
@@ -24,6 +25,9 @@ std::filesystem::path place_in(const std::filesystem::path& folder,
                                const std::filesystem::path& file) {
   const std::filesystem::path relative = file.lexically_relative(run);
   auto part = relative.begin();
+  // What was sent before is the beginning of what takes its place.
+  if (part != relative.end() && *part == std::filesystem::path(layout::kLiveLogs).parent_path())
+    ++part;
   std::filesystem::path out = folder;
   for (int i = 0; i < 2 && part != relative.end(); ++i) out /= *part++;
   return out;

@@ -80,6 +80,24 @@ TEST(RunEvents, GoOnWhileTheRunDoes) {
   EXPECT_EQ(tagged(read, "train/loss").size(), 2U);
 }
 
+TEST(RunEvents, OfWhatAnAgentSentAreReplacedByThoseOfTheEvidence) {
+  RunFolder run;
+  run.hold();
+  run.append("live-logs/" + RunFolder::log(0), step_line(1, 1, 0.9));
+  const testing::TemporaryFolder out;
+  RunEvents events(run.path(), out.path());
+  events.look();
+  const std::filesystem::path curves = out.path() / "c" / "round1" / "rank0";
+  EXPECT_EQ(tagged(read_events(only_file_in(curves)), "train/loss").size(), 1U);
+  std::filesystem::remove_all(run.file("live-logs"));
+  run.append(RunFolder::log(0), step_line(1, 1, 0.9) + step_line(2, 2, 0.8));
+  events.look();
+  const auto files = std::distance(std::filesystem::directory_iterator(curves), {});
+  EXPECT_EQ(files, 1) << "or everything is there twice";
+  EXPECT_EQ(tagged(read_events(only_file_in(curves)), "train/loss").size(), 2U);
+  EXPECT_FALSE(std::filesystem::exists(out.path() / "live-logs"));
+}
+
 TEST(RunEvents, AreNoneOfARunWithoutLogs) {
   const RunFolder run;
   const testing::TemporaryFolder out;
