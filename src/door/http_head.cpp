@@ -186,7 +186,9 @@ std::optional<std::string> confined_cookie(std::string_view cookie) {
     const std::string_view one = trim(part);
     const std::string_view name = trim(one.substr(0, one.find('=')));
     if (std::exchange(first, false)) {
-      if (one.find('=') == std::string_view::npos || is_own_cookie(name)) return std::nullopt;
+      // One without a name comes back as its value alone, which can be "assay_door=x".
+      if (name.empty() || one.find('=') == std::string_view::npos || is_own_cookie(name))
+        return std::nullopt;
     } else if (to_lower(name) == "domain") {
       continue;  // then it is for this host alone
     }

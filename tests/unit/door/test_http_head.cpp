@@ -83,6 +83,7 @@ TEST(AnswerOfAnApplication, SetsCookiesForItsOwnHostAlone) {
   EXPECT_EQ(confined_cookie("assay_session=evil; Path=/"), std::nullopt);
   EXPECT_EQ(confined_cookie(" Assay_Door=evil"), std::nullopt);
   EXPECT_EQ(confined_cookie("__Host-assay_session=evil"), std::nullopt);
+  EXPECT_EQ(confined_cookie(" =assay_session=evil; Path=/"), std::nullopt);
   EXPECT_EQ(confined_cookie("nothing"), std::nullopt) << "a browser reads it as a nameless cookie";
 }
 
