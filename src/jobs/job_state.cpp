@@ -380,6 +380,7 @@ class Transition {
     } else if (next == State::paused) {
       leave_nodes();
       ++life_.restarts;
+      life_.verdict = Verdict::none;  // it goes on: what it is worth is not decided
       life_.state = State::paused;
     } else {
       end(next, life_.cause);
@@ -388,6 +389,7 @@ class Transition {
   void requeue(Nanoseconds pause) {
     leave_nodes();
     ++life_.restarts;
+    life_.verdict = Verdict::none;
     if (life_.cause == Cause::preempted) life_.waiting_since_ns = now_ns_;
     life_.not_before_ns = pause.count() == 0 ? 0 : now_ns_ + pause.count();
     life_.state = State::queued;

@@ -300,12 +300,15 @@ TEST(JobState, APreemptedJobGoesBackIntoTheQueueWithoutUsingUpItsRetries) {
   Life life = life_in(State::running, policy);
   const Change preempted = apply(life, policy, event_of(EventKind::preempted), 12 * kSecondNs);
   EXPECT_THAT(preempted.actions, ElementsAre(Action{ActionKind::stop, 1, 0, policy.grace}));
-  ASSERT_TRUE(apply(life, policy, exited(Ending::interrupted, 143), 13 * kSecondNs).taken);
+  Event stopped = exited(Ending::interrupted, 143);
+  stopped.exit.verdict = Verdict::invalid;
+  ASSERT_TRUE(apply(life, policy, stopped, 13 * kSecondNs).taken);
   EXPECT_EQ(life.state, State::queued);
   EXPECT_EQ(life.restarts, 1);
   EXPECT_EQ(life.retries, 0);
   EXPECT_EQ(life.not_before_ns, 0);
   EXPECT_EQ(life.ran_ns, 11 * kSecondNs);
+  EXPECT_EQ(life.verdict, Verdict::none) << "it has not ended";
 }
 
 TEST(JobState, AJobThatIsNotPreemptibleKeepsItsNodes) {
@@ -372,6 +375,21 @@ TEST(JobState, AClockThatWasSetBackGivesNoNegativeTimes) {
 }
 
 // The server was away, and the engine knows better.
+TEST(JobState, AClockThatWasSetMovesWhatIsCountedFromAndNoHistory) {
+  Life life = life_in(State::running, {});
+  const WallTime submitted = life.submitted_ns;
+  const WallTime started = life.started_ns;
+  clock_was_set(life, std::chrono::seconds(100));
+  EXPECT_EQ(life.started_ns, started + 100 * kSecondNs);
+  EXPECT_EQ(life.submitted_ns, submitted);
+  EXPECT_EQ(life.stop_by_ns, 0) << "there is none";
+  ASSERT_TRUE(apply(life, {}, exited(Ending::completed), started + 103 * kSecondNs).taken);
+  EXPECT_EQ(life.ran_ns, 3 * kSecondNs);
+  const Life ended = life;
+  clock_was_set(life, std::chrono::seconds(-100));
+  EXPECT_EQ(life, ended);
+}
+
 TEST(JobState, WhatWasLearnedOfLaterHappenedWhenItDid) {
   Life life = life_in(State::scheduling);
   Event started = event_of(EventKind::started);
