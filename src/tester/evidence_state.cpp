@@ -24,7 +24,7 @@ void each_round(const Json& result, const Each& each) {
 
 std::vector<std::string> integrity_faults(const Json& result) {
   std::vector<std::string> faults;
-  const auto add = [&](std::string fault) {
+  const auto add = [&](std::string_view fault) {
     if (faults.size() < kMaxFaults) faults.push_back(ellipsize(printable(fault), 500));
   };
   for (const Json& finding : list_at(result, "findings"))

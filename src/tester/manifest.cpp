@@ -105,12 +105,13 @@ Manifest parse_manifest(const Json& json, const ManifestLimits& limits) {
   std::uint64_t bytes = 0;
   for (const Json& entry : *files) {
     ManifestFile file = parse_file(entry, manifest.files.size());
-    // Bounded one by one, so that the sum cannot overflow.
-    if (file.size > limits.bytes || (bytes += file.size) > limits.bytes)
+    // Held against what is left, so that the sum cannot overflow.
+    if (file.size > limits.bytes - bytes)
       throw serve::Refusal(413, "too_large",
                            fmt::format("the run has more than {}, which is what this tester takes",
                                        format_bytes(static_cast<double>(limits.bytes))),
                            "limit the ranks' logs with limits.output");
+    bytes += file.size;
     if (!paths.insert(file.path).second)
       throw serve::Refusal(400, "bad_path", "two files have the same path: " + file.path);
     for (auto at = file.path.find('/'); at != std::string::npos; at = file.path.find('/', at + 1))

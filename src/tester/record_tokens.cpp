@@ -32,7 +32,7 @@ std::string Records::add_token(const std::string& name) {
     throw Error(ErrorKind::usage, "there is a token named '" + name + "' already", {},
                 "choose another name: tests keep the name of the token that sent them");
   taken.reset();
-  const std::string token = "assay-" + serve::random_hex(32);
+  std::string token = "assay-" + serve::random_hex(32);
   database_.prepare("INSERT INTO tokens (name, sha256, created) VALUES (?1, ?2, ?3)")
       .bind(1, name)
       .bind(2, sha256(token))
