@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string_view>
 
@@ -200,12 +201,12 @@ class JournalReader {
     }
     Graph graph = at >= 0 ? graphs_.at(at) : settings_.start_graph("automl");
     if (graphs_.size() >= kKeptGraphs) graphs_.clear();
-    for (auto one = line.rbegin(); one != line.rend(); ++one) {
-      const Json& operations = trials_[static_cast<std::size_t>(*one)].operations;
+    for (const std::int64_t one : line | std::views::reverse) {
+      const Json& operations = trials_[static_cast<std::size_t>(one)].operations;
       if (!operations.is_array()) return nullptr;
       for (const Json& operation : operations)
         graph = apply(graph, operation_from_json(operation, "operations"));
-      graphs_.insert_or_assign(*one, graph);
+      graphs_.insert_or_assign(one, graph);
     }
     return &graphs_.insert_or_assign(id, graph).first->second;
   }

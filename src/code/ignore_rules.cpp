@@ -1,6 +1,7 @@
 #include "code/ignore_rules.h"
 
 #include <algorithm>
+#include <ranges>
 #include <span>
 
 #include <fnmatch.h>
@@ -90,8 +91,8 @@ void IgnoreRules::add(std::string_view text) {
 
 bool IgnoreRules::ignores(const std::string& path, bool is_folder) const {
   const std::vector<std::string> names = names_of(path);
-  for (auto rule = rules_.rbegin(); rule != rules_.rend(); ++rule)
-    if ((is_folder || !rule->folders_only) && matches(rule->parts, names)) return !rule->takes_back;
+  for (const Rule& rule : rules_ | std::views::reverse)
+    if ((is_folder || !rule.folders_only) && matches(rule.parts, names)) return !rule.takes_back;
   return false;
 }
 

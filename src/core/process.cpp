@@ -143,10 +143,11 @@ void execute(const std::vector<std::string>& files, char* const* argv, char* con
   }
   // First out of the way of each other: one may be another's number already.
   std::array<int, kStreams> streams{-1, -1, -1};
-  for (std::size_t i = 0; i < kStreams; ++i)
-    if (setup.streams[i] >= 0)
-      if ((streams[i] = ::fcntl(setup.streams[i], F_DUPFD_CLOEXEC, kStreams)) < 0)
-        fail(Stage::streams);
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    if (setup.streams[i] < 0) continue;
+    streams[i] = ::fcntl(setup.streams[i], F_DUPFD_CLOEXEC, kStreams);
+    if (streams[i] < 0) fail(Stage::streams);
+  }
   for (std::size_t i = 0; i < kStreams; ++i)
     if (streams[i] >= 0 && ::dup2(streams[i], static_cast<int>(i)) < 0) fail(Stage::streams);
   if (options.terminal && ::ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0) fail(Stage::streams);

@@ -48,7 +48,7 @@ Task<Begun> read_head(Held line, std::string method) {
   std::string bytes;
   while (true) {
     const auto end = bytes.find("\r\n\r\n");
-    if (end != std::string::npos && end <= kMaxAnswerHead) {
+    if (end <= kMaxAnswerHead) {  // where there is one
       try {
         out.head = parse_answer(std::string_view(bytes).substr(0, end), method);
       } catch (const Error& error) {

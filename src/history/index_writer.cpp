@@ -129,8 +129,8 @@ void IndexWriter::remove(const std::string& folder) {
   if (!known) return;
   // Values are in the order of metrics and cases: naming all of these finds those of a run at once.
   for (const char* sql :
-       {"DELETE FROM metric_values WHERE metric IN (SELECT id FROM metrics) AND case_id IN "
-        "(SELECT id FROM cases) AND run = ?",
+       {("DELETE FROM metric_values WHERE metric IN (SELECT id FROM metrics) AND case_id IN "
+         "(SELECT id FROM cases) AND run = ?"),
         "DELETE FROM run_cases WHERE case_id IN (SELECT id FROM cases) AND run = ?",
         "DELETE FROM tags WHERE run = ?", "DELETE FROM notes WHERE run = ?",
         "DELETE FROM runs WHERE id = ?"}) {

@@ -333,7 +333,7 @@ class ApulisReader {
            "its training is");
       return;
     }
-    if (command_.find("\n") != std::string::npos)
+    if (command_.find('\n') != std::string::npos)
       warn(entry, "the command ends with 'sleep infinity' and will not end by itself");
   }
 

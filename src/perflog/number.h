@@ -145,7 +145,8 @@ inline const char* read_number(const char* begin, const char* limit, Number& out
   double value = 0;
   if (count > 19 || *p == 'e' || *p == 'E' || places > 27) {
     return read_other(begin, limit, out);
-  } else if (mantissa <= exact && places < std::ssize(kPowers)) {
+  }
+  if (mantissa <= exact && places < std::ssize(kPowers)) {
     // Both are exact doubles, so one operation rounds correctly.
     value = static_cast<double>(mantissa) / kPowers[static_cast<std::size_t>(places)];
   } else if (mantissa != 0) {

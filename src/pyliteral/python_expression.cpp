@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -134,13 +135,13 @@ class Evaluator {
     std::vector<char> signs;
     while (is("-") || is("+")) signs.push_back(tokens_[pos_++].text.front());
     Value value = power();
-    for (auto sign = signs.rbegin(); sign != signs.rend(); ++sign) {
+    for (const char sign : signs | std::views::reverse) {
       if (!value.is_number())
-        throw Fault{place, fmt::format("'{}' before a {}", *sign, type_name(value)), true};
+        throw Fault{place, fmt::format("'{}' before a {}", sign, type_name(value)), true};
       if (value.kind == Kind::real) {
-        if (*sign == '-') value.real = -value.real;
+        if (sign == '-') value.real = -value.real;
       } else {
-        value = binary(*sign == '-' ? "-" : "+", Value::of_integer(0), value, place, budget_);
+        value = binary(sign == '-' ? "-" : "+", Value::of_integer(0), value, place, budget_);
       }
     }
     value.place = place;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -146,8 +147,7 @@ Html arc(const Graph& graph, const Skip& skip, double from, double to, double ba
          double longest) {
   const double height = 26 + (room - 34) * std::sqrt((to - from) / std::max(longest, 1.0));
   std::string title = fmt::format("skip by {}", look_of(skip.join).name);
-  for (auto it = skip.layers.rbegin(); it != skip.layers.rend(); ++it)
-    title += "; " + describe(graph, *it);
+  for (const int layer : skip.layers | std::views::reverse) title += "; " + describe(graph, layer);
   const double top = base - height * 4 / 3;  // a cubic reaches three quarters of its handles
   Html out = markup(
       "<g class=\"skip {}\"><title>{}</title><path d=\"M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} "
