@@ -110,9 +110,9 @@ class Watched : public Next {
       : Next(std::move(other)), loop_(std::exchange(other.loop_, nullptr)), id_(other.id_) {}
   Watched& operator=(Watched&& other) noexcept {
     forget();
-    Next::operator=(std::move(other));
     loop_ = std::exchange(other.loop_, nullptr);
     id_ = other.id_;
+    Next::operator=(std::move(other));
     return *this;
   }
   ~Watched() { forget(); }
@@ -235,7 +235,7 @@ class socket_type_dependent_settings_t<Settings, assay::serve::TlsSocket>
 
  public:
   socket_type_dependent_settings_t() = default;
-  socket_type_dependent_settings_t(socket_type_dependent_settings_t&&) = default;
+  socket_type_dependent_settings_t(socket_type_dependent_settings_t&&) noexcept = default;
 };
 
 namespace impl {
@@ -249,7 +249,7 @@ class socket_supplier_t<assay::serve::TlsSocket> {
     while (sockets_.size() < settings.concurrent_accepts_count())
       sockets_.emplace_back(context_, tls_);
   }
-  virtual ~socket_supplier_t() = default;
+  ~socket_supplier_t() = default;
 
   assay::serve::TlsSocket& socket(std::size_t index) { return sockets_.at(index); }
   assay::serve::TlsSocket move_socket(std::size_t index) {
