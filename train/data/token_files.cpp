@@ -73,6 +73,13 @@ TokenSet hold_out_end(const TokenSetOptions& options, std::int64_t vocabulary,
   const auto start = std::ranges::lower_bound(stream->starts(), wanted);
   const bool whole = start != stream->starts().end() && size - *start > options.sequence;
   const std::int64_t cut = std::max<std::int64_t>(0, whole ? *start : wanted);
+  if (cut <= options.sequence)
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("its {} tokens are too few: the {} that are not held out for evaluation "
+                    "do not fill a sequence of {} and one more",
+                    size, cut, options.sequence),
+        options.path.string(), "give more text, or a smaller 'sequence'");
   const auto train = pack(stream, 0, cut, options, vocabulary, "training");
   return set_of(options, vocabulary, train,
                 pack(stream, cut, size, options, vocabulary, "evaluation"));

@@ -117,7 +117,7 @@ void Bpe::index_merges() {
     std::size_t at = scatter(key) & (slots_.size() - 1);
     while (slots_[at].pair != ~std::uint64_t{0} && slots_[at].pair != key)
       at = (at + 1) & (slots_.size() - 1);
-    if (slots_[at].pair == key) continue;  // repeated: the first one has the lower rank
+    // A repeated one has the rank of the last, as in Hugging Face's tokenizers.
     slots_[at] = {key, static_cast<std::int32_t>(rank), merge.result};
   }
 }

@@ -206,7 +206,7 @@ bool may_be_cut(std::string_view token) {
   return false;
 }
 
-void read_added(const Place& added, TokenTable& table, BpeParts& parts) {
+void read_added(const Place& added, const Place& vocabulary, TokenTable& table, BpeParts& parts) {
   if (added.value().is_null()) return;
   for (std::size_t i = 0; i < added.array().value().size(); ++i) {
     const Place token = added.at(i);
@@ -215,6 +215,12 @@ void read_added(const Place& added, TokenTable& table, BpeParts& parts) {
     const std::string& content = token.at("content").text();
     if (content.empty()) token.at("content").wrong("the token is empty");
     const std::int32_t id = token.at("id").id();
+    // Hugging Face's tokenizers would take the vocabulary's.
+    if (const auto known = vocabulary.value().find(content);
+        known != vocabulary.value().end() && vocabulary.id_of(*known) != id)
+      token.at("id").wrong(fmt::format("'{}' has the id {} here and {} in model.vocab",
+                                       ellipsize(printable(content), 40), id,
+                                       vocabulary.id_of(*known)));
     table.add(content, id, token);
     if (token.at("special").truth()) {
       parts.special.push_back({content, id});
@@ -253,7 +259,7 @@ Bpe parse_tokenizer(std::string_view text, const std::string& where) {
                    model.at("vocab").value().size() + file.at("added_tokens").value().size());
   read_vocabulary(model.at("vocab"), table);
   read_merges(model.at("merges"), model.at("vocab"), parts.merges);
-  read_added(file.at("added_tokens"), table, parts);
+  read_added(file.at("added_tokens"), model.at("vocab"), table, parts);
   parts.whole_words = model.at("ignore_merges").truth();
   return {std::move(parts), where};
 }

@@ -177,9 +177,16 @@ class SafetensorsHeader {
       wrong(fmt::format("it ends at byte {} of the data, of which the file has {}: it is cut",
                         tensor.end, room),
             name);
-    if (tensor.info.bytes() != tensor.end - tensor.begin)
+    const std::int64_t bytes = [&] {
+      try {
+        return tensor.info.bytes();
+      } catch (const Error& error) {
+        wrong(error.message(), name);
+      }
+    }();
+    if (bytes != tensor.end - tensor.begin)
       wrong(fmt::format("{} {} is {} bytes; its place has {}", to_text(tensor.info.type),
-                        tensor.info.shape_text(), tensor.info.bytes(), tensor.end - tensor.begin),
+                        tensor.info.shape_text(), bytes, tensor.end - tensor.begin),
             name);
   }
 

@@ -203,7 +203,7 @@ TEST_F(TokenFilesTest, WhatIsMissingIsNamed) {
   EXPECT_THAT(refusal("indexed", folder_.path() / "empty"), HasSubstr("there is no .idx file"));
   options_.sequence = 4096;
   EXPECT_THAT(refusal("indexed", folder_.path() / "set"),
-              HasSubstr("tokens for training do not fill a sequence of 4096 and one more"));
+              HasSubstr("do not fill a sequence of 4096 and one more"));
 }
 
 }  // namespace

@@ -25,6 +25,12 @@ TEST(BpeTest, OfEqualRanksTheLeftmostIsMergedFirst) {
   EXPECT_THAT(tokens_of(bpe, "aaa"), ElementsAre("aa", "a"));
 }
 
+// Readers that put merges into a map, one after the other, have the last.
+TEST(BpeTest, AMergeThatIsRepeatedHasTheRankOfTheLast) {
+  const Bpe bpe(small_parts({"a b", "b c", "a b"}), "test");
+  EXPECT_THAT(tokens_of(bpe, "abc"), ElementsAre("a", "bc"));
+}
+
 TEST(BpeTest, MergesStayWithinAPiece) {
   const Bpe bpe(small_parts({"o _", "_ w"}), "test");
   EXPECT_THAT(tokens_of(bpe, "o w"), ElementsAre("o", " w"));

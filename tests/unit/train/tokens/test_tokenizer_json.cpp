@@ -88,6 +88,12 @@ TEST(TokenizerJsonTest, AnAddedTokenMayBeTheVocabularysOwn) {
   EXPECT_THAT(ids_of(parse_tokenizer(json.dump(), "t"), "a!b"), ElementsAre(97, 33, 98));
 }
 
+TEST(TokenizerJsonTest, AnAddedTokenHasTheIdThatTheVocabularyGivesIt) {
+  Json json = with_added({{"!", false}});
+  EXPECT_THAT(refusal(json), HasSubstr("added_tokens[1].id: '!' has the id 259 here and 33 in "
+                                       "model.vocab"));
+}
+
 TEST(TokenizerJsonTest, WhatIsNotSupportedIsNamedWithItsPlace) {
   Json json = sample();
   json["normalizer"] = {{"type", "NFC"}};
