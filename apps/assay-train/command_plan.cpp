@@ -111,6 +111,7 @@ int run_plan(const std::vector<std::string>& given) {
   if (arguments.has("--mesh")) {
     mesh = parse_mesh(arguments.text("--mesh"), report.devices);
     require_mesh(*mesh, report.work.model, report.devices);
+    require_sequence(*mesh, report.work.sequence);
     require_batch(report.work, *mesh);
   }
   const auto plans_of = [&](const TrainingWork& work) {
@@ -131,7 +132,8 @@ int run_plan(const std::vector<std::string>& given) {
     throw Error(ErrorKind::config,
                 fmt::format("no mesh of {} devices can share a batch of {} sequences",
                             report.devices, report.work.global_batch),
-                "batch", fmt::format("use a multiple of {}", report.devices));
+                "batch",
+                fmt::format("use a multiple of {}", report.devices * report.work.micro_batch));
   if (!report.plans.front().fits) {
     // A batch that was not asked for follows the devices and the sequence.
     TrainingWork other = report.work;

@@ -252,8 +252,8 @@ Plan plan_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
 
 namespace {
 
-// The meshes of so many devices that divide the model and the batch, in no order, until `visit`
-// gives false.
+// The meshes of so many devices that divide the model, the batch and a sequence, in no order, until
+// `visit` gives false.
 template <class Visit>
 void each_mesh(const TrainingWork& work, std::int64_t devices, const Cluster& cluster,
                const Visit& visit) {
@@ -269,7 +269,7 @@ void each_mesh(const TrainingWork& work, std::int64_t devices, const Cluster& cl
   for (std::int64_t tensor = 1; tensor <= std::min(cluster.per_node, model.kv_heads); ++tensor) {
     const bool shares = devices % tensor == 0 && model.heads % tensor == 0 &&
                         model.kv_heads % tensor == 0 && model.inner % tensor == 0 &&
-                        model.vocabulary % tensor == 0;
+                        model.vocabulary % tensor == 0 && work.sequence % tensor == 0;
     if (!shares) continue;
     for (std::int64_t pipeline = 1; pipeline <= model.layers; ++pipeline) {
       if (devices % (tensor * pipeline) != 0 || model.layers % pipeline != 0) continue;

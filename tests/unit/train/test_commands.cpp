@@ -94,6 +94,10 @@ TEST_F(CommandTest, WrongUsageIsExplained) {
            {{"plan", "llama-8b", "--flops", "nan"}, "--flops: 'nan' is not a number"},
            {{"plan", "llama-8b", "--efficiency", "-nan"}, "--efficiency: '-nan' is not a number"},
            {{"plan", "llama-8b", "--mesh", "tensor=x"}, "'tensor=x' is not a size of a mesh"},
+           {{"plan", "llama-8b", "--devices", "8", "--sequence", "8190", "--mesh", "tensor=4"},
+            "8190 tokens of a sequence cannot be shared by 4"},
+           {{"plan", "llama-3b", "--devices", "3", "--micro-batch", "4", "--batch", "15"},
+            "use a multiple of 12"},
            {{"plan", "llama-8b", "--devices", "6", "--mesh", "tensor=3"},
             "cannot be shared by 3"}}) {
     const CommandResult result = run(arguments);

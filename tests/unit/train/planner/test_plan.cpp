@@ -214,5 +214,11 @@ TEST(PlanTest, ABatchThatCannotBeSharedIsRefused) {
   for (const Plan& plan : all_plans(work, 8, {})) EXPECT_EQ(12 % plan.mesh.data, 0);
 }
 
+TEST(PlanTest, NoMeshIsProposedThatCannotShareASequence) {
+  const std::vector<Plan> plans = all_plans(work_of("8b", 8190, 16), 8, {});
+  EXPECT_FALSE(plans.empty());
+  for (const Plan& plan : plans) EXPECT_EQ(8190 % plan.mesh.tensor, 0) << plan.mesh.text();
+}
+
 }  // namespace
 }  // namespace assay::train::planner
