@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "core/parse_number.h"
 #include "core/pattern.h"
+#include "core/processors.h"
 #include "core/text.h"
 #include "find_devices.h"
 #include "importer/suite_draft.h"
@@ -87,8 +88,9 @@ void ask_what(Questions& ask, const InitOptions& given, const catalog::Catalog& 
     draft.command =
         ask.ask("Your training's command; empty: a built-in workload", given.command, "");
   if (draft.command.empty()) {
+    const char* first = are_processors(draft.vendor) ? "matmul" : "gemm";  // what runs there
     draft.workload = ask.ask("Which built-in workload ('assay list workloads')", given.workload,
-                             "matmul", one_of(catalog.workload_names()));
+                             first, one_of(catalog.workload_names()));
     draft.framework = catalog.find_workload(draft.workload)->frameworks.front();
   }
   const bool by_device = local && draft.vendor == "auto";
@@ -129,10 +131,13 @@ void ask_metric(Questions& ask, const InitOptions& given, SuiteDraft& draft) {
   if (given.pattern.empty()) {
     const std::vector<NumberInLine> numbers = importer::numbers_in(sample);
     if (numbers.empty())
-      throw Error(ErrorKind::usage, "no number with a name before it is in the line",
-                  printable(sample), "give --pattern, a regular expression with one group");
+      throw Error(
+          ErrorKind::usage,
+          "no number with a name before it, or a unit such as img/s behind it, is in the line",
+          printable(sample), "give --pattern, a regular expression with one group");
     for (std::size_t i = 0; i < numbers.size(); ++i)
-      tell_error(fmt::format("  {}  {}{}\n", i + 1, printable(numbers[i].label), numbers[i].text));
+      tell_error(fmt::format("  {}  {}{}{}\n", i + 1, printable(numbers[i].label), numbers[i].text,
+                             printable(numbers[i].unit)));
     const auto likely = importer::likely_metric(numbers);
     if (!likely && given.yes)
       throw Error(ErrorKind::usage, "the line has only the numbers of steps or epochs",
@@ -188,7 +193,7 @@ int init(const InitOptions& given) {
   ask_metric(ask, given, draft);
   const plan::Plan plan = write_checked(given.file, importer::to_yaml(draft));
   tell(fmt::format("{}: {}, ready to run\n", given.file, counted(plan.cases.size(), "case")));
-  tell("Next:\n");
+  tell("What comes next:\n");
   say(fmt::format("  assay check {0}\n  assay run {0} --dry-run\n  assay run {0}\n",
                   shell_quote(given.file)));
   return 0;

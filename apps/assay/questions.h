@@ -7,7 +7,8 @@
 namespace assay::app {
 
 /// Asks questions one after the other: on a terminal a person, else the lines of standard input.
-/// Where standard input has ended, or nobody is to be asked, the answer is the default.
+/// Where standard input has ended, or nobody is to be asked, the answer is the default. Who ends it
+/// at a terminal (Ctrl-D) stops: Error of kind usage.
 class Questions {
  public:
   explicit Questions(bool ask);

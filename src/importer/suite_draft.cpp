@@ -1,11 +1,14 @@
 #include "importer/suite_draft.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <initializer_list>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "core/pattern.h"
 #include "core/processors.h"
 #include "core/text.h"
 
@@ -62,14 +65,34 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+// A byte of a word: of other scripts, too, whose letters are not ASCII.
+bool is_letter(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
+}
+
 bool has_letter(std::string_view text) {
-  return std::ranges::any_of(
-      text, [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; });
+  return std::ranges::any_of(text, is_letter);
+}
+
+// "resnet50" and "v1.5" are names, "2026-11" is a date, "-0.5" and ".5" are numbers.
+bool begins_number(std::string_view line, std::size_t at) {
+  const auto digit = [&](std::size_t i) { return i < line.size() && is_digit(line[i]); };
+  std::size_t first = at;
+  if (line[at] == '-') ++first;
+  if (first < line.size() && line[first] == '.') ++first;
+  if (!digit(first)) return false;
+  if (at == 0) return true;
+  const char before = line[at - 1];
+  if (std::isalnum(static_cast<unsigned char>(before)) != 0) return false;
+  if (before == '.' && at > 1 && std::isalnum(static_cast<unsigned char>(line[at - 2])) != 0)
+    return false;
+  return first == at || (before != '.' && before != '-');
 }
 
 // The end of a number that begins at `begin`.
 std::size_t end_of_number(std::string_view line, std::size_t begin) {
   std::size_t end = begin;
+  if (line[end] == '-') ++end;
   while (end < line.size() && (is_digit(line[end]) || line[end] == '.' || line[end] == ',')) ++end;
   while (line[end - 1] == '.' || line[end - 1] == ',') --end;
   std::size_t exponent = end;
@@ -81,7 +104,21 @@ std::size_t end_of_number(std::string_view line, std::size_t begin) {
   return exponent;
 }
 
-// What stands between two numbers may be the unit of the first: the words of the last part count.
+// How far the unit of a number reaches into what stands behind it, up to the next number: " img/s"
+// of " img/s, loss ". In "loss 2.1 img/s 99" and "loss 2.1 img/s: 99" it is the next one's name.
+std::size_t end_of_unit(std::string_view after, bool last) {
+  const std::size_t begin = after.starts_with(' ') ? 1 : 0;
+  const std::size_t end = std::min(after.find_first_of(" \t,;|()[]{}:=<>", begin), after.size());
+  const std::string_view word = after.substr(begin, end - begin);
+  static constexpr std::array<std::string_view, 12> kUnits{
+      "s", "sec", "ms", "us", "%", "W", "MB", "GB", "MiB", "GiB", "TFLOPS", "GFLOPS"};
+  if (word.find('/') == std::string_view::npos && !std::ranges::count(kUnits, word)) return 0;
+  const std::string_view rest = trim(after.substr(end));
+  const bool names_the_next = rest.empty() ? !last : rest.front() == ':' || rest.front() == '=';
+  return names_the_next ? 0 : end;
+}
+
+// What stands between two numbers may hold several names: the words of the last part count.
 std::string_view own_label(std::string_view label) {
   const std::size_t cut = label.find_last_of(",;|");
   if (cut == std::string_view::npos || !has_letter(label.substr(cut + 1))) return label;
@@ -94,8 +131,7 @@ struct Words {
   std::string unit;
 
   explicit Words(const NumberInLine& number)
-      : label(to_lower(own_label(number.label))),
-        unit(to_lower(trim(number.after).substr(0, trim(number.after).find_first_of(" ,;|")))) {}
+      : label(to_lower(own_label(number.label))), unit(to_lower(trim(number.unit))) {}
 
   [[nodiscard]] bool has(std::string_view word) const {
     return label.find(word) != std::string::npos || unit.find(word) != std::string::npos;
@@ -108,8 +144,7 @@ struct Words {
 // "epoch ", "at step [", "iter:": what is said last before the number.
 bool counts_progress(const Words& words) {
   std::string_view label = words.label;
-  while (!label.empty() && std::isalpha(static_cast<unsigned char>(label.back())) == 0)
-    label.remove_suffix(1);
+  while (!label.empty() && !is_letter(label.back())) label.remove_suffix(1);
   const auto ends = [&](std::string_view word) {
     const bool whole =
         label.size() == word.size() ||
@@ -117,16 +152,44 @@ bool counts_progress(const Words& words) {
          std::isalpha(static_cast<unsigned char>(label[label.size() - word.size() - 1])) == 0);
     return label.ends_with(word) && whole;
   };
+  if (label.ends_with("步") || label.ends_with("步数") || label.ends_with("轮") ||
+      label.ends_with("迭代"))
+    return true;
   return ends("step") || ends("steps") || ends("epoch") || ends("epochs") || ends("iter") ||
          ends("iters") || ends("iteration") || ends("iterations") || ends("it");
 }
 
+// "/s", but not the "/s" of "sec/step" and "ms/sample".
+bool is_per_second(std::string_view text) {
+  static const Pattern kPerSecond("(/|per[ _])s(ec(ond)?)?([^a-z]|$)|/秒|每秒");
+  return kPerSecond.found_in(text);
+}
+
+// "it/s", "steps/s": a speed, but not that of the data.
+bool counts_steps(const Words& words) {
+  static const Pattern kSteps(
+      "(^|[^a-z])(it|iter|iters|iteration|iterations|step|steps|batch|batches)/s");
+  return kSteps.found_in(words.label) || kSteps.found_in(words.unit);
+}
+
+// "step time: 0.3 s", "0.3 s/it", "latency_ms=3": what takes longer is worse.
+bool is_time(const Words& words) {
+  static const Pattern kTimePer("^(s|sec|secs|ms|us)/");
+  static const Pattern kTime("^(s|sec|secs|ms|us)$");
+  static const Pattern kNamed("time|latency|duration|elapsed|耗时|用时|延迟|时间");
+  if (kTimePer.found_in(words.unit)) return true;
+  return !is_per_second(words.label) && !is_per_second(words.unit) &&
+         (kTime.found_in(words.unit) || kNamed.found_in(words.label));
+}
+
 bool is_rate(const Words& words) {
-  return words.has_any({"/s", "per sec", "per_sec", "throughput", "speed", "tps"});
+  if (is_time(words)) return false;
+  return is_per_second(words.label) || is_per_second(words.unit) ||
+         words.has_any({"throughput", "speed", "tps", "吞吐", "速度"});
 }
 
 bool is_loss(const Words& words) {
-  return words.has("loss") || words.has("perplexity");
+  return words.has_any({"loss", "perplexity", "损失"});
 }
 
 }  // namespace
@@ -161,25 +224,30 @@ std::string to_yaml(const SuiteDraft& draft) {
 }
 
 std::vector<NumberInLine> numbers_in(std::string_view line) {
-  std::vector<NumberInLine> out;
-  bool last_named = false;
-  std::size_t label = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // begin and end of every number
   for (std::size_t i = 0; i < line.size();) {
-    // "resnet50" and "v1" are names.
-    const bool begins =
-        is_digit(line[i]) && (i == 0 || std::isalnum(static_cast<unsigned char>(line[i - 1])) == 0);
-    if (!begins) {
+    if (!begins_number(line, i)) {
       ++i;
       continue;
     }
-    const std::size_t end = end_of_number(line, i);
-    const std::string_view before = line.substr(label, i - label);
-    if (last_named) out.back().after = before;
-    last_named = has_letter(before);
-    if (last_named) out.push_back({std::string(before), std::string(line.substr(i, end - i))});
-    label = i = end;
+    places.emplace_back(i, end_of_number(line, i));
+    i = places.back().second;
   }
-  if (last_named) out.back().after = line.substr(label);
+  std::vector<NumberInLine> out;
+  std::size_t label = 0;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto [begin, end] = places[i];
+    const bool last = i + 1 == places.size();
+    const std::string_view after =
+        line.substr(end, (last ? line.size() : places[i + 1].first) - end);
+    const std::size_t unit = end_of_unit(after, last);
+    NumberInLine number{std::string(line.substr(label, begin - label)),
+                        std::string(line.substr(begin, end - begin)),
+                        std::string(after.substr(0, unit))};
+    if (has_letter(number.label) || is_per_second(to_lower(number.unit)))
+      out.push_back(std::move(number));
+    label = end + unit;
+  }
   return out;
 }
 
@@ -189,7 +257,7 @@ std::optional<std::size_t> likely_metric(const std::vector<NumberInLine>& number
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const Words words(numbers[i]);
     if (counts_progress(words)) continue;
-    const int rank = is_rate(words) ? 3 : is_loss(words) ? 2 : 1;
+    const int rank = !is_rate(words) ? (is_loss(words) ? 2 : 1) : counts_steps(words) ? 3 : 4;
     if (rank < best) continue;
     best = rank;
     likely = i;
@@ -198,17 +266,26 @@ std::optional<std::size_t> likely_metric(const std::vector<NumberInLine>& number
 }
 
 std::string pattern_for(const NumberInLine& number) {
+  static constexpr const char* kNumber =
+      R"((-?(?:[0-9]|\.[0-9])(?:[0-9.,]*[0-9])?(?:[eE][-+]?[0-9]+)?))";
   const std::string_view label = own_label(number.label);
-  const bool blank_after = !label.empty() && label.back() == ' ';
-  return escaped(trim(label)) + (blank_after ? " *" : "") +
-         "([0-9](?:[0-9.,]*[0-9])?(?:[eE][-+]?[0-9]+)?)";
+  if (!has_letter(label)) return kNumber + escaped(number.unit);
+  const bool blank_after = label.back() == ' ';
+  return escaped(trim(label)) + (blank_after ? " *" : "") + kNumber;
 }
 
 PrintedMetric printed_metric(const NumberInLine& number) {
   const Words words(number);
   PrintedMetric metric{"throughput", pattern_for(number), "samples/s"};
   if (!is_rate(words) && is_loss(words)) return {"loss", metric.match, "1", "lower"};
-  if (words.has("token")) metric.unit = "tokens/s";
+  if (is_time(words))
+    return {"step_time", metric.match,
+            words.has("ms")   ? "ms"
+            : words.has("us") ? "us"
+                              : "s",
+            "lower"};
+  if (counts_steps(words)) metric.unit = "steps/s";
+  if (words.has_any({"token", "tok/"})) metric.unit = "tokens/s";
   if (words.has_any({"image", "img"})) metric.unit = "images/s";
   if (words.has("tflop")) metric.unit = "TFLOP/s";
   // "p": a process, which has one device.

@@ -48,19 +48,19 @@ struct SuiteDraft {
 
 /// A number in a line of output.
 struct NumberInLine {
-  std::string label;    ///< the text before it, back to the number before: "Tokens/p/s: "
-  std::string text;     ///< "345.6", "1e-3"
-  std::string after{};  ///< the text behind it, up to the next number: " img/s"
+  std::string label;   ///< the text before it, back to the number before and its unit: "speed: "
+  std::string text;    ///< "345.6", "1e-3", "-0.5"
+  std::string unit{};  ///< behind it, with the blank between: " img/s"
 };
 
-/// The numbers of a line that have a label, from left to right.
+/// The numbers of a line that have a label, or a unit of so many a second, from left to right.
 [[nodiscard]] std::vector<NumberInLine> numbers_in(std::string_view line);
 
-/// Which of them is measured, by the words around it: a rate before a loss before any other, and
-/// never one that counts steps, epochs or iterations. Nothing: none of them.
+/// Which of them is measured, by the words around it: a rate (of data before one of steps) before a
+/// loss before any other, and never one that counts steps, epochs or iterations. Nothing: none.
 [[nodiscard]] std::optional<std::size_t> likely_metric(const std::vector<NumberInLine>& numbers);
 
-/// A pattern that finds the number by its label.
+/// A pattern that finds the number by its label, or by its unit where it has no label.
 [[nodiscard]] std::string pattern_for(const NumberInLine& number);
 
 /// The metric that the words around the number speak of: of "Tokens/p/s: " a throughput in

@@ -71,6 +71,21 @@ TEST(NumbersInLine, HaveTheirExponent) {
   EXPECT_THAT(values("loss 3 epochs 4else"), ElementsAre("3", "4"));
 }
 
+TEST(NumbersInLine, HaveASign) {
+  EXPECT_THAT(values("reward -3.5 delta=-.25 gain .5"), ElementsAre("-3.5", "-.25", ".5"));
+  EXPECT_THAT(values("2026-11-18 run-3 resnet-50 loss 2"), ElementsAre("3", "50", "2"));
+}
+
+TEST(NumbersInLine, AreNamedByTheirRate) {
+  EXPECT_THAT(values("step 12 | 345.6 tok/s | loss 2.3"), ElementsAre("12", "345.6", "2.3"));
+  EXPECT_THAT(values("345.6 tok/s"), ElementsAre("345.6"));
+  EXPECT_THAT(values("345.6 apples"), ElementsAre());
+}
+
+TEST(NumbersInLine, HaveNamesInOtherScripts) {
+  EXPECT_THAT(values("第 3 步 吞吐率：345.6 样本/秒"), ElementsAre("3", "345.6"));
+}
+
 std::string likely(std::string_view line) {
   const std::vector<NumberInLine> numbers = numbers_in(line);
   const auto at = likely_metric(numbers);
@@ -84,6 +99,11 @@ TEST(LikelyMetric, IsARateBeforeALossAndNeverAStep) {
   EXPECT_EQ(likely("speed=99 img/s, loss 1e-3"), "99");
   EXPECT_EQ(likely("score 5 of epoch [3]"), "5");
   EXPECT_EQ(likely("step 3"), "none");
+  EXPECT_EQ(likely("speed: 12,345.6 tok/s  (1.2e3 it/s)"), "12,345.6");
+  EXPECT_EQ(likely("step 12 | 345.6 tok/s | loss 2.3"), "345.6");
+  EXPECT_EQ(likely("step 1 loss 1.000 samples/s 3201"), "3201");
+  EXPECT_EQ(likely("loss 1.0 (0.35 sec/step)"), "1.0");
+  EXPECT_EQ(likely("步 3 损失 2.1 吞吐率：345.6 样本/秒"), "345.6");
 }
 
 TEST(PrintedMetric, HasTheUnitOfItsWords) {
@@ -95,6 +115,12 @@ TEST(PrintedMetric, HasTheUnitOfItsWords) {
   EXPECT_EQ(unit("speed: 12 img/s"), "images/s");
   EXPECT_EQ(unit("throughput (TFLOP/s/GPU): 12.5"), "TFLOP/s/device");
   EXPECT_EQ(unit("speed: 12.5"), "samples/s");
+  EXPECT_EQ(unit("speed: 12,345.6 tok/s  (1.2e3 it/s)"), "tokens/s");
+  EXPECT_EQ(unit("12.5 it/s"), "steps/s");
+  const PrintedMetric time = printed_metric(numbers_in("step time: 350 ms").front());
+  EXPECT_EQ(time.name, "step_time");
+  EXPECT_EQ(time.unit, "ms");
+  EXPECT_EQ(time.better, "lower");
   const PrintedMetric loss = printed_metric(numbers_in("loss=1e-3").front());
   EXPECT_EQ(loss.name, "loss");
   EXPECT_EQ(loss.better, "lower");
@@ -103,7 +129,8 @@ TEST(PrintedMetric, HasTheUnitOfItsWords) {
 TEST(PatternFor, FindsTheNumberAgain) {
   for (const std::string line :
        {"step 10 loss 2.1 Tokens/p/s: 345.6", "throughput (TFLOP/s/GPU): 12.5 |",
-        "iter 5, 1.5 s, speed=99 img/s", "loss=1e-3"}) {
+        "iter 5, 1.5 s, speed=99 img/s", "loss=1e-3", "speed: 12,345.6 tok/s  (1.2e3 it/s)",
+        "step 12 | 345.6 tok/s | loss 2.3", "reward -3.5 gain .5", "吞吐率：345.6 样本/秒"}) {
     for (const NumberInLine& number : numbers_in(line)) {
       const auto found = Pattern(pattern_for(number)).search(line);
       ASSERT_TRUE(found.has_value()) << line << " " << pattern_for(number);
