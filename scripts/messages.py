@@ -139,7 +139,9 @@ def texts_of(literal):
 
 
 def is_text(text):
-    return bool(WORDS.search(text)) and not CODE.search(text) and '_' not in text.split(' ')[0]
+    # "cpu_util * 2" is a formula, "STEP_ENDs of a rank" is not.
+    first = text.split(' ')[0]
+    return bool(WORDS.search(text)) and not CODE.search(text) and ('_' not in first or first[:2].isupper())
 
 
 def asset_texts(source):

@@ -23,16 +23,41 @@ Language named(const std::string& name, const std::string& where) {
               "languages: en, zh");
 }
 
+// A locale's encoding other than UTF-8 cannot show Chinese from here: "zh_CN.GB18030". One without
+// encoding is taken for UTF-8.
+bool is_utf8(std::string_view locale) {
+  const std::size_t dot = locale.find('.');
+  if (dot == std::string_view::npos) return true;
+  const std::string encoding = to_lower(locale.substr(dot + 1, locale.find('@') - dot - 1));
+  return encoding == "utf-8" || encoding == "utf8";
+}
+
+// The first language of gettext's list ("zh_CN:en") that is one of ours.
+std::optional<Language> preferred_of(std::string_view list) {
+  for (const std::string_view one : split(list, ':')) {
+    const std::string name = to_lower(one.substr(0, one.find_first_of("_-.@")));
+    if (const auto language = parse_enum<Language>(name)) return language;
+    if (name == "c") return Language::english;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Language choose_language(const std::string& option, const Variable& variable) {
   if (!option.empty()) return named(option, "--lang");
   if (const auto own = variable("ASSAY_LANG"); own && !own->empty())
     return named(*own, "ASSAY_LANG");
+  std::string locale;
   for (const char* name : {"LC_ALL", "LC_MESSAGES", "LANG"})
-    if (const auto locale = variable(name); locale && !locale->empty())
-      return locale->starts_with("zh") ? Language::chinese : Language::english;
-  return Language::english;
+    if (const auto set = variable(name); locale.empty() && set) locale = *set;
+  // As in gettext, which has no LANGUAGE for the plain locales.
+  if (locale.empty() || locale == "C" || locale.starts_with("C.") || locale == "POSIX" ||
+      !is_utf8(locale))
+    return Language::english;
+  if (const auto list = variable("LANGUAGE"))
+    if (const auto language = preferred_of(*list)) return *language;
+  return locale.starts_with("zh") ? Language::chinese : Language::english;
 }
 
 Language preferred_language(std::string_view accept_language) {

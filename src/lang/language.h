@@ -23,7 +23,9 @@ constexpr auto enum_names(Language /*language*/) {
 using Variable = std::function<std::optional<std::string>(const char* name)>;
 
 /// `option` (of --lang), else ASSAY_LANG, else the locale: the first of LC_ALL, LC_MESSAGES and
-/// LANG that is set. Throws Error of kind usage for an option or ASSAY_LANG that is no language.
+/// LANG that is set. Where that one is neither C nor of another encoding than UTF-8, in which
+/// Chinese could not be read, the first language of LANGUAGE that Assay has goes before it.
+/// Throws Error of kind usage for an option or ASSAY_LANG that is no language.
 [[nodiscard]] Language choose_language(const std::string& option, const Variable& variable);
 
 /// What somebody who sends this Accept-Language reads best.

@@ -250,8 +250,9 @@ std::optional<std::string> MessageTable::translated(std::string_view text, Level
   if (sign != std::string_view::npos && !has_letter_or_digit(text.substr(0, sign)) &&
       text[0] != '{') {
     if (const auto found = find(text)) return std::string(*found);
-    auto inner = translated(text.substr(sign), level);
-    return inner ? std::optional(std::string(text.substr(0, sign)) + *inner) : std::nullopt;
+    // A word of another script is no sign: "'本地' is not one of …".
+    if (const auto inner = translated(text.substr(sign), level))
+      return std::string(text.substr(0, sign)) + *inner;
   }
   if (auto found = whole(text, level.depth, Values::of_one_part)) return found;
   if (auto found = in_parts(text, level)) return found;

@@ -39,6 +39,22 @@ TEST(Language, IsThatOfTheLocale) {
   EXPECT_EQ(chosen("", {{"LANG", "zh_CN"}, {"LC_ALL", ""}}), Language::chinese);
 }
 
+TEST(Language, IsThatOfLanguageUnlessTheLocaleIsPlain) {
+  EXPECT_EQ(chosen("", {{"LANG", "en_US.UTF-8"}, {"LANGUAGE", "zh_CN:en"}}), Language::chinese);
+  EXPECT_EQ(chosen("", {{"LANG", "zh_CN.UTF-8"}, {"LANGUAGE", "de:en:zh"}}), Language::english);
+  EXPECT_EQ(chosen("", {{"LANG", "zh_CN.UTF-8"}, {"LANGUAGE", "de"}}), Language::chinese);
+  EXPECT_EQ(chosen("", {{"LANG", "zh_CN.UTF-8"}, {"LANGUAGE", ""}}), Language::chinese);
+  EXPECT_EQ(chosen("", {{"LC_ALL", "C.UTF-8"}, {"LANGUAGE", "zh_CN"}}), Language::english);
+  EXPECT_EQ(chosen("", {{"LANGUAGE", "zh_CN"}}), Language::english);
+}
+
+TEST(Language, IsEnglishWhereChineseCouldNotBeRead) {
+  EXPECT_EQ(chosen("", {{"LANG", "zh_CN.GB18030"}}), Language::english);
+  EXPECT_EQ(chosen("", {{"LANG", "zh_TW.Big5"}}), Language::english);
+  EXPECT_EQ(chosen("", {{"LANG", "zh_CN.utf8"}}), Language::chinese);
+  EXPECT_EQ(chosen("zh", {{"LANG", "zh_CN.GBK"}}), Language::chinese);
+}
+
 TEST(Language, IsAskedForByOptionBeforeVariableBeforeLocale) {
   EXPECT_EQ(chosen("zh", {{"ASSAY_LANG", "en"}}), Language::chinese);
   EXPECT_EQ(chosen("", {{"ASSAY_LANG", "en"}, {"LANG", "zh_CN.UTF-8"}}), Language::english);
