@@ -15,6 +15,7 @@
 #include "core/files.h"
 #include "core/parallel.h"
 #include "core/text.h"
+#include "lang/language.h"
 #include "outcome.h"
 #include "output_file.h"
 #include "page/bilingual.h"
@@ -112,7 +113,7 @@ int run_compare(const CompareArguments& arguments) {
     }
     report::ConsoleStyle style = console_style("");
     if (!to_stdout) style = {};
-    return compare::render_text(found, style);
+    return lang::tr_lines(compare::render_text(found, style));
   };
   if (to_stdout)
     say(rendered());

@@ -15,6 +15,7 @@
 #include "history/history_text.h"
 #include "history/remove_runs.h"
 #include "history_folder.h"
+#include "lang/language.h"
 #include "outcome.h"
 #include "output_file.h"
 #include "page/bilingual.h"
@@ -118,9 +119,10 @@ int show_history(const HistoryArguments& arguments) {
                   found, links_from(arguments.output, arguments.choice.results), remarks)),
               arguments.output);
   else if (arguments.output.empty() && terminal().interactive)
-    say(history::render_history(found, console_style("")));
+    tell(history::render_history(found, console_style("")));
   else
-    write_out(history::render_history(found, {.width = kFileWidth}), arguments.output);
+    write_out(lang::tr_lines(history::render_history(found, {.width = kFileWidth})),
+              arguments.output);
   say_remarks(remarks);
   if (arguments.fail_percent < 0) return 0;
   if (found.trends.empty()) {

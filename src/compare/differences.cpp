@@ -27,11 +27,31 @@ constexpr std::array<std::string_view, 13> kVolatile{"available_bytes",
                                                      "temp_c",
                                                      "uptime_s"};
 
+// Interfaces and disks are told apart by their names: one more of them must not make all that come
+// after it in the list differ. Each is one leaf: "mtu 1500, state up".
+bool is_list_of_names(const std::string& path, const Json& value) {
+  if (!value.is_array() || !(path.ends_with(".networks") || path.ends_with(".disks"))) return false;
+  return std::ranges::all_of(value, [](const Json& part) {
+    return part.is_object() && part.contains("name") && part["name"].is_string();
+  });
+}
+
+std::string in_one_leaf(const Json& part) {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : part.items())
+    if (key != "name")
+      out.push_back(key + " " + (value.is_string() ? value.get<std::string>() : dump_line(value)));
+  return join(out, ", ");
+}
+
 void flatten(const Json& value, const std::string& path, Leaves& out) {
   if (value.is_object()) {
     for (const auto& [key, part] : value.items())
       if (std::ranges::find(kVolatile, key) == kVolatile.end())
         flatten(part, path.empty() ? key : path + "." + key, out);
+  } else if (is_list_of_names(path, value)) {
+    for (const Json& part : value)
+      out[path + " " + part["name"].get<std::string>()] = in_one_leaf(part);
   } else if (value.is_array() &&
              std::ranges::any_of(value, [](const Json& part) { return part.is_structured(); })) {
     for (std::size_t i = 0; i < value.size(); ++i)

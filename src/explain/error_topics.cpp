@@ -109,6 +109,44 @@ constexpr std::array kVerdicts{
           "docs/rules.md"},
 };
 
+// What 'assay compare' and 'assay history' say.
+constexpr std::array kChanges{
+    Known{"FASTER", "a change for the better that chance does not explain",
+          "The whole 95 % interval of the change lies on the better side: of a rate upwards, of a "
+          "time downwards. Over all headlines together a false one is less probable than 5 %.",
+          "", "docs/compare.md"},
+    Known{"SLOWER", "a change for the worse that chance does not explain",
+          "The whole 95 % interval of the change lies on the worse side: of a rate downwards, of a "
+          "time upwards. Over all headlines together a false one is less probable than 5 %.",
+          "what differed between the runs stands above the table, and below it for each case",
+          "docs/compare.md"},
+    Known{"BETTER", "as FASTER, for what is neither a rate nor a time",
+          "Such as the energy of a sample or the loss.", "", "docs/compare.md"},
+    Known{"WORSE", "as SLOWER, for what is neither a rate nor a time",
+          "Such as the energy of a sample or the loss.",
+          "what differed between the runs stands above the table, and below it for each case",
+          "docs/compare.md"},
+    Known{"SAME", "no change that matters",
+          "The whole interval lies within the tolerance: 2 %, or what --tolerance says.", "",
+          "docs/compare.md"},
+    Known{"UNSURE", "neither a change nor sameness can be said",
+          "The rounds differ too much among themselves, or are too few.",
+          "the line below the table says how many rounds on each side would decide it",
+          "docs/compare.md"},
+};
+
+// What 'assay check' and 'assay doctor' say of a machine.
+constexpr std::array kLevels{
+    Known{"PASS", "a check that found nothing wrong", "Nothing is to be done.", "",
+          "docs/install.md"},
+    Known{"WARN", "something that cannot be had here, or makes numbers worse",
+          "Runs are possible. Without a counter there is no energy; beside other load results are "
+          "INVALID.",
+          "the line below it says what helps", "docs/install.md"},
+    Known{"FAIL", "something without which nothing is run", "The exit code is 3.",
+          "do what the line below it says, and check again", "docs/install.md"},
+};
+
 template <std::size_t N>
 void add(std::vector<Explanation>& out, const std::array<Known, N>& all, std::string_view kind) {
   for (const Known& one : all) {
@@ -130,6 +168,8 @@ std::vector<Explanation> error_topics() {
   add(out, kErrors, "error");
   add(out, kExitCodes, "exit code");
   add(out, kVerdicts, "verdict");
+  add(out, kChanges, "verdict");
+  add(out, kLevels, "check");
   return out;
 }
 

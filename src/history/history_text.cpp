@@ -148,7 +148,9 @@ std::vector<std::string> cause_lines(const History& history, const Trend& trend,
 std::string render_history(const History& history, const report::ConsoleStyle& style) {
   std::string out;
   if (history.trends.empty())
-    return fmt::format("No case with a result in {}.\n", counted(history.runs.size(), "run"));
+    return fmt::format(
+        "No case with a result that counts in {}; '--invalid-too' takes in what is not VALID.\n",
+        counted(history.runs.size(), "run"));
   const page::TextStyle text{.width = style.width, .heading = "1", .color = style.color};
   for (const std::string& line : page::text_lines(trend_table(history, style.unicode), text))
     out += line + "\n";

@@ -32,7 +32,7 @@ struct IndexOptions {
 class RunIndex {
  public:
   static constexpr std::string_view kFile = ".assay-history.db";
-  static constexpr int kVersion = 2;
+  static constexpr int kVersion = 3;
 
   /// Opens the index and brings it up to date with the folder: new runs, changed ones (by the
   /// stamps of run_scan.h) and those that are gone. A damaged index, or one of an older version, is

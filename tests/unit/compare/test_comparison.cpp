@@ -127,6 +127,22 @@ TEST(Compare, MachinesAreComparedWithoutWhatChangesByItself) {
   EXPECT_EQ(found.differences[0].what, "nodes 0.kernel");
 }
 
+TEST(Compare, InterfacesAreToldApartByTheirNames) {
+  judge::RunResult base = make_run({});
+  base.system = Json::parse(R"({"nodes": [{"networks": [
+    {"name": "eth0", "mtu": 1500}, {"name": "eth1", "mtu": 9000}]}]})");
+  judge::RunResult now = base;
+  now.system["nodes"][0]["networks"] = Json::parse(R"([
+    {"name": "br0", "state": "up", "mtu": 1500}, {"name": "eth0", "mtu": 1500},
+    {"name": "eth1", "mtu": 1500}])");
+  const Comparison found = of(base, now);
+  ASSERT_EQ(found.differences.size(), 2);
+  EXPECT_EQ(found.differences[0].what, "nodes 0.networks eth1");
+  EXPECT_EQ(found.differences[0].candidate, "mtu 1500");
+  EXPECT_EQ(found.differences[1].what, "nodes 0.networks br0");
+  EXPECT_EQ(found.differences[1].candidate, "state up, mtu 1500");
+}
+
 TEST(Compare, StepsThatSpreadTooMuchKeepAChangeOfFewRoundsUnsure) {
   const std::vector<double> base{100, 100.2, 99.8};
   const std::vector<double> slower{95, 95.1, 94.9};

@@ -46,6 +46,11 @@ TEST(Explain, KnowsMetricsErrorsExitCodesAndVerdicts) {
     EXPECT_THAT(explain(name, rules()), Not(IsEmpty())) << name;
 }
 
+TEST(Explain, KnowsTheWordsOfComparisonsAndChecks) {
+  for (const char* word : {"FASTER", "SLOWER", "BETTER", "WORSE", "SAME", "UNSURE", "WARN", "FAIL"})
+    EXPECT_EQ(explain(word, rules()).size(), 1) << word;
+}
+
 TEST(Explain, DoesNotMindCase) {
   EXPECT_THAT(explain("incomplete", rules()), Not(IsEmpty()));
 }
