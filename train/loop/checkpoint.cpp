@@ -233,7 +233,8 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
               {"good_steps", progress.good_steps},
               {"skipped", progress.skipped},
               {"average", state.average != nullptr},
-              {"train_samples", state.train_samples}};
+              {"train_samples", state.train_samples},
+              {"data_checksum", state.data_checksum}};
     if (state.average != nullptr) info["ema_decay"] = state.ema_decay;
     for (const auto& [key, value] : state.kept) info["kept"][key] = value;
     for (const auto& [key, value] : state.shaping) info["shaping"][key] = value;
@@ -308,7 +309,13 @@ Progress Checkpoints::read_info(const Json& info, std::int64_t step, const fs::p
     if (samples != state.train_samples)
       refuse(fmt::format("of a training on data with {} samples, not {} ('train_size', 'path')",
                          samples, state.train_samples));
+    if (const auto data = info.value("data_checksum", std::uint32_t{0});
+        data != 0 && state.data_checksum != 0 && data != state.data_checksum)
+      refuse(fmt::format(
+          "of a training on other data: some of their samples have the checksum {}, not {}", data,
+          state.data_checksum));
     progress.step = count("step", 0);
+    progress.checksum = seal_of(info);
     if (progress.step != step) damaged(fmt::format("'step' is {}", progress.step));
     const std::int64_t seen = count("batch", 0) * rows;
     if (seen % state.rows != 0)

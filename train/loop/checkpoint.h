@@ -22,6 +22,7 @@ struct Progress {
   double scale = 0;         ///< loss scaling
   std::int64_t good_steps = 0;
   std::int64_t skipped = 0;
+  std::uint32_t checksum = 0;  ///< of the checkpoint that it was read from, all its files included
 };
 
 /// The tensors of a training, by reference.
@@ -39,6 +40,7 @@ struct TrainingState {
   std::vector<std::pair<std::string, std::string>> kept;     ///< Settings::kept
   std::vector<std::pair<std::string, std::string>> shaping;  ///< Settings::shaping
   std::int64_t train_samples = 0;                            ///< 0: not known
+  std::uint32_t data_checksum = 0;                           ///< Task::data_checksum()
   double ema_decay = 0;
 };
 

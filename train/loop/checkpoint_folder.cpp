@@ -142,6 +142,10 @@ bool sealed(const Json& info) {
   return again[kSeal] == info[kSeal];
 }
 
+std::uint32_t seal_of(const Json& info) {
+  return info.value(kSeal, std::uint32_t{0});
+}
+
 std::optional<UniqueFd> lock_checkpoints(const fs::path& folder) {
   const fs::path path = folder / "lock";
   std::optional<UniqueFd> lock;

@@ -41,6 +41,8 @@ void require_unchanged(const Json& info, const std::filesystem::path& file);
 /// is of before them, and taken.
 void seal(Json& info);
 [[nodiscard]] bool sealed(const Json& info);
+/// That checksum: of the checkpoint with all of its files; 0 for one of before.
+[[nodiscard]] std::uint32_t seal_of(const Json& info);
 
 /// Nobody else gets the folder's lock while the descriptor is open; none on a file system without
 /// locks. Throws Error of kind environment that names the process that has it.

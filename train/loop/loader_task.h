@@ -1,10 +1,14 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "train/loop/device.h"
 #include "train/loop/settings.h"
@@ -88,6 +92,12 @@ class LoaderTask : public Task {
   std::int64_t damaged() const override { return training_->damaged() + evaluation_->damaged(); }
 
  protected:
+  /// data_checksum() of samples that lie evenly over both splits.
+  [[nodiscard]] std::uint32_t checksum_of_samples() const {
+    const std::array<std::uint32_t, 2> both{checksum_of_samples(*training_, 64),
+                                            checksum_of_samples(*evaluation_, 16)};
+    return crc32c({reinterpret_cast<const std::uint8_t*>(both.data()), sizeof both});
+  }
   /// Sends the batch to the device for loss() to read. The copy may be under way when this returns.
   virtual void take(const Batch& batch) = 0;
   [[nodiscard]] virtual BatchWork work_of(const Batch& batch) const = 0;
@@ -113,6 +123,17 @@ class LoaderTask : public Task {
   [[nodiscard]] torch::Device device() const noexcept { return device_; }
 
  private:
+  static std::uint32_t checksum_of_samples(const data::Source<Batch>& source, std::int64_t most) {
+    const std::int64_t count = std::min(most, source.size());
+    if (count == 0) return 0;
+    Batch batch(source.shape(), count, data::heap_allocator());
+    const auto reader = source.make_reader();
+    for (std::int64_t row = 0; row < count; ++row)
+      reader->read({row * source.size() / count, 0, 0}, batch, row);
+    return crc32c(
+        {reinterpret_cast<const std::uint8_t*>(batch.storage.data()), batch.storage.bytes()});
+  }
+
   // Keeps the batches that a device may still copy from.
   class Ring {
    public:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -93,6 +94,11 @@ class Task {
   [[nodiscard]] virtual std::int64_t damaged() const = 0;
   /// Of the training data, of all ranks; 0 when it is not known.
   [[nodiscard]] virtual std::int64_t train_samples() const { return 0; }
+  /// Of some samples, so that ranks that see other data are found; 0: of none, where the same files
+  /// may give other numbers on another machine.
+  [[nodiscard]] virtual std::uint32_t data_checksum() const { return 0; }
+  /// The file or folder with the parameters that a training begins with; empty: they are random.
+  [[nodiscard]] virtual std::string begins_with() const { return {}; }
   /// FLOPs of training on one sample.
   [[nodiscard]] virtual double flops_per_sample() const = 0;
 

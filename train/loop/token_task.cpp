@@ -55,6 +55,10 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
       throw Error(ErrorKind::config, "what is the fastest differs from run to run",
                   "product_trials", "leave it out, or 'deterministic'");
     time_products(own.product_trials && site.device.is_cuda());
+    // Each rank takes its part of the model from the files that it sees.
+    if (groups_ != nullptr && !groups_->all().alone())
+      groups_->all().agree("weights whose checksum is",
+                           own.start_from.empty() ? 0 : checksum_of_weights(own.start_from));
     if (!own.start_from.empty()) load_share(*model_, own.start_from, info_.sequence);
     if (groups_ == nullptr) return;
     if (!own.export_to.empty() && groups_->all().rank() == 0) require_export_folder(own.export_to);
@@ -194,6 +198,8 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
   bool reached(double quality, double target) const override { return quality <= target; }
   double best_quality() const override { return info_.best_loss.value_or(0); }
   double flops_per_sample() const override { return flops_; }
+  std::uint32_t data_checksum() const override { return checksum_of_samples(); }
+  std::string begins_with() const override { return own_.start_from; }
 
  protected:
   void take(const data::TokenBatch& batch) override { current_ = prepare(batch); }

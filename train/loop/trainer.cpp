@@ -23,6 +23,9 @@ namespace {
 // shorter: they pay after some minutes.
 constexpr std::int64_t kStepsWorthTrials = 20'000;
 
+constexpr const char* kAdvice =
+    "lower learning_rate, lengthen the warm-up, set clip_norm, or use bf16 or fp32";
+
 // What `batch_size: auto` is there: memory is not what limits a CPU.
 constexpr std::int64_t kBatchOnCpu = 32;
 
@@ -98,7 +101,8 @@ class Trainer {
   [[nodiscard]] Evaluation evaluate_share();
   void save();
   void check_loss(std::int64_t step, double loss);
-  [[noreturn]] void not_finite(const std::string& what);
+  [[nodiscard]] std::string advice_for(std::int64_t step) const;
+  [[noreturn]] void not_finite(const std::string& what, const std::string& advice = kAdvice);
   [[noreturn]] void out_of_memory(const std::exception& error);
   [[nodiscard]] Progress progress() const;
   [[nodiscard]] TrainingState state() {
@@ -115,6 +119,7 @@ class Trainer {
             settings_.kept,
             settings_.shaping,
             task_->train_samples(),
+            data_checksum_,
             settings_.ema_decay};
   }
   void finish(std::int64_t start_ns, std::int64_t end_ns);
@@ -138,6 +143,7 @@ class Trainer {
   std::unique_ptr<Task> task_;
   std::unique_ptr<StepLoop> loop_;
   std::unique_ptr<Checkpoints> checkpoints_;
+  std::uint32_t data_checksum_ = 0;
   std::int64_t last_step_ = 0;
   std::int64_t eval_every_ = 0;
   Qualities qualities_;
@@ -179,7 +185,10 @@ void Trainer::prepare() {
   torch::manual_seed(settings_.seed * 1'000'003 + static_cast<std::uint64_t>(place_.rank) + 1);
   phases_.begin();
 
+  if (!settings_.checkpoint.empty() || !communicator_.alone())
+    data_checksum_ = task_->data_checksum();
   data::Position start;
+  std::uint32_t loaded_checksum = 0;
   if (!settings_.checkpoint.empty()) {
     checkpoints_ = std::make_unique<Checkpoints>(settings_.checkpoint, communicator_);
     if (!settings_.resume)
@@ -188,15 +197,18 @@ void Trainer::prepare() {
       loop_->resume_after(loaded->step);
       if (loop_->shared_model() != nullptr) loop_->shared_model()->updated();
       start = loaded->position;
+      loaded_checksum = loaded->checksum;
       loop_->scaler().restore(loaded->scale, loaded->good_steps, loaded->skipped);
     }
     phases_.end("checkpoint");
   }
   communicator_.agree("its newest checkpoint at step", loop_->steps());
+  communicator_.agree("a checkpoint whose checksum is", loaded_checksum);
   phases_.begin();
   task_->start(start);
   phases_.end("data");
   communicator_.agree("data whose number of batches is", task_->batches_per_epoch());
+  communicator_.agree("data whose checksum, of some samples, is", data_checksum_);
 
   // One batch is repeated as often as it is wanted.
   if (!settings_.repeat_batch && settings_.accumulation > task_->batches_per_epoch())
@@ -270,17 +282,27 @@ void Trainer::check_loss(std::int64_t step, double loss) {
   const std::string what = finite ? fmt::format("the gradients of step {} are not finite", step)
                                   : fmt::format("the loss of step {} is {}", step, loss);
   // All ranks know of gradients that are not finite, and none has used them yet.
-  if (loop_->gradients_finite()) not_finite(what);
-  not_finite(what + " (" + origin_of(loop_->parameters(), loss, communicator_) + ")");
+  const std::string advice = advice_for(step);
+  if (loop_->gradients_finite()) not_finite(what, advice);
+  not_finite(what + " (" + origin_of(loop_->parameters(), loss, communicator_) + ")", advice);
 }
 
-void Trainer::not_finite(const std::string& what) {
+// Before the first step the parameters are those that the training began with.
+std::string Trainer::advice_for(std::int64_t step) const {
+  const std::string weights = step == 1 ? task_->begins_with() : std::string();
+  if (weights.empty()) return kAdvice;
+  return fmt::format(
+      "nothing has been learnt yet: see whether all values in 'weights' ({}) are finite and within "
+      "the range of fp32, or use bf16 or fp32",
+      weights);
+}
+
+void Trainer::not_finite(const std::string& what, const std::string& advice) {
   own_failure_ = true;
   throw Error(ErrorKind::round_failed,
               fmt::format("{}; last good checkpoint: {}", what,
                           checkpoints_ ? checkpoints_->last() : "none"),
-              fmt::format("rank {}", place_.rank),
-              "lower learning_rate, lengthen the warm-up, set clip_norm, or use bf16 or fp32");
+              fmt::format("rank {}", place_.rank), advice);
 }
 
 void Trainer::step() {

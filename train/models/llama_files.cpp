@@ -208,6 +208,10 @@ void load_llama(LlamaImpl& model, const fs::path& path, std::int64_t sequence) {
   }
 }
 
+std::uint32_t checksum_of_weights(const fs::path& path) {
+  return weights::WeightSet(path).checksum();
+}
+
 void require_export_folder(const fs::path& folder) {
   std::error_code ignored;
   for (const char* const name : {"model.safetensors", "model.safetensors.index.json"})

@@ -27,6 +27,9 @@ void require_llama_config(const std::filesystem::path& folder, const LlamaOption
 /// otherwise (see require_llama_config); then nothing was copied.
 void load_llama(LlamaImpl& model, const std::filesystem::path& path, std::int64_t sequence);
 
+/// WeightSet::checksum(); throws as that is opened.
+[[nodiscard]] std::uint32_t checksum_of_weights(const std::filesystem::path& path);
+
 /// Throws Error of kind config when `folder` has weights already, of kind environment when it
 /// cannot be written to.
 void require_export_folder(const std::filesystem::path& folder);

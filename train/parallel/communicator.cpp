@@ -62,6 +62,13 @@ c10::intrusive_ptr<Group> make_group([[maybe_unused]] const workload::Place& pla
 #endif
 }
 
+// The same bytes in a type that Gloo of every version moves; nothing can be computed from them.
+torch::Tensor movable(const torch::Tensor& tensor, Collectives collectives) {
+  return collectives == Collectives::gloo && tensor.scalar_type() == torch::kBFloat16
+             ? tensor.detach().view(torch::kHalf)
+             : tensor;
+}
+
 }  // namespace
 
 class Communicator::Backend {
@@ -147,7 +154,7 @@ void Communicator::wait(const Pending& pending) {
 void Communicator::broadcast(const torch::Tensor& tensor) {
   if (alone()) return;
   guarded("a broadcast", [&] {
-    std::vector<torch::Tensor> tensors{tensor};
+    std::vector<torch::Tensor> tensors{movable(tensor, collectives_)};
     backend_->group->broadcast(tensors, c10d::BroadcastOptions())->wait();
   });
 }
@@ -165,8 +172,8 @@ Pending Communicator::all_gather(const torch::Tensor& all, const torch::Tensor& 
   }
   constexpr const char* kWhat = "an all-gather";
   return guarded(kWhat, [&] {
-    const torch::Tensor flat = all.view(-1);
-    std::vector<torch::Tensor> mine{part.view(-1)};
+    const torch::Tensor flat = movable(all, collectives_).view(-1);
+    std::vector<torch::Tensor> mine{movable(part, collectives_).view(-1)};
     std::vector<std::vector<torch::Tensor>> parts(1);
     for (int rank = 0; rank < place_.world_size; ++rank)
       parts[0].push_back(flat.narrow(0, rank * part.numel(), part.numel()));
@@ -202,8 +209,8 @@ void Communicator::all_to_all(const torch::Tensor& into, const torch::Tensor& ro
     return;
   }
   guarded("an all-to-all", [&] {
-    torch::Tensor to = into;
-    torch::Tensor from = rows;
+    torch::Tensor to = movable(into, collectives_);
+    torch::Tensor from = movable(rows, collectives_);
     backend_->group->alltoall_base(to, from, received, sent, c10d::AllToAllOptions())->wait();
   });
 }
@@ -215,8 +222,8 @@ Pending Communicator::exchange_parts(const torch::Tensor& into, const torch::Ten
   }
   constexpr const char* kWhat = "a reduce-scatter";
   return guarded(kWhat, [&] {
-    torch::Tensor to = into.view({place_.world_size, -1});
-    torch::Tensor from = parts.view({place_.world_size, -1});
+    torch::Tensor to = movable(into, collectives_).view({place_.world_size, -1});
+    torch::Tensor from = movable(parts, collectives_).view({place_.world_size, -1});
     std::vector<std::int64_t> sent(static_cast<std::size_t>(place_.world_size), 1);
     std::vector<std::int64_t> received = sent;
     return Pending(
@@ -302,7 +309,7 @@ void Communicator::agree(const std::string& what, std::int64_t value) {
                   "rank " + std::to_string(rank) + " has " + what + " " +
                       std::to_string(values[rank]) + ", rank 0 has " + std::to_string(values[0]),
                   "rank " + std::to_string(place_.rank),
-                  "all ranks must see the same data and checkpoints");
+                  "all ranks must see the same data, weights and checkpoints");
 }
 
 void Communicator::report_failure(const std::string& message) noexcept {

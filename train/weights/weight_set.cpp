@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -98,6 +99,20 @@ std::int64_t WeightSet::bytes() const noexcept {
   std::int64_t sum = 0;
   for (const auto& [name, entry] : entries_) sum += entry.tensor->end - entry.tensor->begin;
   return sum;
+}
+
+std::uint32_t WeightSet::checksum() const {
+  constexpr std::size_t kSampled = 4096;  // bytes of a tensor, from its middle
+  std::string text;
+  for (const auto& [name, entry] : entries_) {
+    const auto data = entry.data();
+    const std::size_t size = std::min(kSampled, data.size());
+    const auto sample = std::as_bytes(data.subspan((data.size() - size) / 2, size));
+    text +=
+        fmt::format("{} {} {} {}\n", name, to_text(entry.info().type), entry.info().shape_text(),
+                    crc32c({reinterpret_cast<const std::uint8_t*>(sample.data()), size}));
+  }
+  return crc32c({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
 void WeightSet::require(std::span<const TensorInfo> expected,

@@ -33,6 +33,9 @@ class WeightSet {
   [[nodiscard]] const std::map<std::string, Entry>& entries() const noexcept { return entries_; }
   /// Of all tensors.
   [[nodiscard]] std::int64_t bytes() const noexcept;
+  /// Of names, types, shapes and some bytes of each tensor: other weights of the same model have
+  /// another one, and nothing is read whole for it.
+  [[nodiscard]] std::uint32_t checksum() const;
 
   /// Throws Error of kind environment that names each difference from what a model expects (names
   /// and shapes; the types are the file's matter, but must be floating-point): missing, unknown, of

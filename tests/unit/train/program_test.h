@@ -60,15 +60,22 @@ class ProgramTest : public ::testing::Test {
     // More ranks than devices, where there are some.
     const bool placed = text.find("device:") != std::string::npos;
     const std::string path = config(placed ? text : text + "device: cpu\n");
+    return train_ranks(workload, std::vector<std::string>(static_cast<std::size_t>(world), path));
+  }
+
+  // Each rank with a configuration of its own.
+  static std::vector<CommandResult> train_ranks(const std::string& workload,
+                                                const std::vector<std::string>& configs) {
+    const std::size_t world = configs.size();
     const std::string port = free_port();
     std::vector<std::future<CommandResult>> ranks;
-    for (int rank = 0; rank < world; ++rank)
+    for (std::size_t rank = 0; rank < world; ++rank)
       ranks.push_back(std::async(std::launch::async, [&, rank] {
-        return run({workload, "--config", path}, {{"RANK", std::to_string(rank)},
-                                                  {"WORLD_SIZE", std::to_string(world)},
-                                                  {"LOCAL_RANK", std::to_string(rank)},
-                                                  {"MASTER_ADDR", "127.0.0.1"},
-                                                  {"MASTER_PORT", port}});
+        return run({workload, "--config", configs[rank]}, {{"RANK", std::to_string(rank)},
+                                                           {"WORLD_SIZE", std::to_string(world)},
+                                                           {"LOCAL_RANK", std::to_string(rank)},
+                                                           {"MASTER_ADDR", "127.0.0.1"},
+                                                           {"MASTER_PORT", port}});
       }));
     std::vector<CommandResult> results;
     for (auto& rank : ranks) results.push_back(rank.get());

@@ -112,6 +112,25 @@ TEST_F(MeshTest, DocumentsAreKeptApartOnAMeshToo) {
               4);
 }
 
+// Not every version of Gloo knows the type. A loss may move by its last place in bf16.
+TEST_F(MeshTest, MeshesTrainInBf16Too) {
+  const std::string text = std::string(kTokens) + "epochs: 0\nmax_steps: 3\nprecision: bf16\n";
+  for (const auto& [workload, mesh, ranks] :
+       {std::tuple("llama-tiny", "batch_size: 8\ntensor_parallel: 2\n", 2),
+        std::tuple("llama-tiny",
+                   "batch_size: 8\ntensor_parallel: 2\npipeline_parallel: 2\nmicro_batches: 2\n",
+                   4),
+        std::tuple("llama-tiny", "batch_size: 4\nzero: 3\n", 2),
+        std::tuple("moe-tiny", "batch_size: 4\nexpert_parallel: 2\n", 2),
+        std::tuple("moe-tiny", "batch_size: 4\nexpert_parallel: 2\ntensor_parallel: 2\n", 4)}) {
+    const CommandResult one = train(workload, text + "device: cpu\nbatch_size: 8\n");
+    ASSERT_TRUE(one.status.ok()) << one.err;
+    Expected expected{losses(one), {}};
+    for (const double loss : expected.losses) expected.tolerance.push_back(std::ldexp(loss, -8));
+    expect_same(expected, workload, text + mesh, ranks);
+  }
+}
+
 TEST_F(MeshTest, AMixtureHasTheLossesOfOneRank) {
   const std::string text = std::string(kTokens) + kSteps;
   const Expected one = expected("moe-tiny", text);
@@ -370,6 +389,91 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, LostRankTest,
                                   kPhases[std::get<1>(fault.param)].name;
                          });
 
+// Ranks whose paths lead to other files, as on hosts with copies of their own.
+class OtherFilesTest : public MeshTest {
+ protected:
+  static constexpr const char* kShort =
+      "threads: 1\nloader_threads: 1\nwarmup_steps: 2\nsequence: 32\nepochs: 0\n"
+      "device: cpu\nbatch_size: 4\nmin_vocabulary: 260\n";
+
+  // Text of one byte a token.
+  std::string letters(const std::string& name, char first) {
+    std::string text;
+    for (int i = 0; i < 4000; ++i) text += static_cast<char>(first + i * i % 7);
+    std::filesystem::create_directories(folder_.path() / name);
+    std::ofstream(folder_.path() / name / "a.txt") << text;
+    return "data: text\nvocabulary_size: 257\npath: " + (folder_.path() / name).string() + "\n";
+  }
+
+  void expect_refused(const std::string& common, const std::string& first,
+                      const std::string& second, const std::string& what) {
+    for (const char* const mesh : {"", "tensor_parallel: 2\n"})
+      for (const CommandResult& rank : train_ranks(
+               "llama-tiny", {config(common + mesh + first), config(common + mesh + second)})) {
+        EXPECT_EQ(rank.status.code, 3) << mesh << rank.err;
+        EXPECT_THAT(rank.err, HasSubstr("rank 1 has " + what)) << mesh;
+        EXPECT_TRUE(events(rank, "STEP_END").empty()) << mesh;
+      }
+  }
+};
+
+TEST_F(OtherFilesTest, OtherWeightsAreRefused) {
+  const auto weights = [&](const std::string& name, int seed) {
+    const std::string folder = (folder_.path() / name).string();
+    const CommandResult made =
+        train("llama-tiny", kTokens + ("device: cpu\nepochs: 0\nmax_steps: 1\nseed: " +
+                                       std::to_string(seed) + "\nexport: " + folder + "\n"));
+    EXPECT_TRUE(made.status.ok()) << made.err;
+    return "weights: " + folder + "\n";
+  };
+  const std::string first = weights("first", 1);
+  const std::string second = weights("second", 2);
+  const std::string common = std::string(kTokens) + "epochs: 0\nmax_steps: 1\nbatch_size: 4\n";
+  expect_refused(common, first, second, "weights whose checksum is ");
+  expect_refused(common, "", second, "weights whose checksum is ");
+  for (const CommandResult& rank :
+       train_ranks("llama-tiny", common + "device: cpu\ntensor_parallel: 2\n" + first, 2))
+    EXPECT_TRUE(rank.status.ok()) << rank.err;
+}
+
+TEST_F(OtherFilesTest, OtherDataOfTheSameSizeAreRefused) {
+  expect_refused(std::string(kShort) + "max_steps: 1\n", letters("one", 'a'), letters("two", 'b'),
+                 "data whose checksum, of some samples, is ");
+}
+
+TEST_F(OtherFilesTest, ACheckpointOfAnotherTrainingAtTheSameStepIsRefused) {
+  const std::string data = kShort + letters("one", 'a') + "resume: true\n";
+  const auto checkpoint = [&](const char* name, const char* rate) {
+    const std::string setting = "checkpoint: " + (folder_.path() / name).string() + "\n";
+    const CommandResult made =
+        train("llama-tiny", data + setting + "max_steps: 2\nlearning_rate: " + rate + "\n");
+    EXPECT_TRUE(made.status.ok()) << made.err;
+    return setting;
+  };
+  const std::string first = checkpoint("first", "0.001");
+  const std::string second = checkpoint("second", "0.002");
+  for (const CommandResult& rank :
+       train_ranks("llama-tiny", {config(data + first + "max_steps: 3\ntensor_parallel: 2\n"),
+                                  config(data + second + "max_steps: 3\ntensor_parallel: 2\n")})) {
+    EXPECT_EQ(rank.status.code, 3) << rank.err;
+    EXPECT_THAT(rank.err, HasSubstr("rank 1 has a checkpoint whose checksum is "));
+  }
+}
+
+TEST_F(OtherFilesTest, ATrainingDoesNotGoOnWithOtherDataOfTheSameSize) {
+  const std::string common = std::string(kShort) + "resume: true\ncheckpoint: " +
+                             (folder_.path() / "checkpoints").string() + "\n";
+  const CommandResult made = train("llama-tiny", common + letters("one", 'a') + "max_steps: 2\n");
+  ASSERT_TRUE(made.status.ok()) << made.err;
+  const CommandResult other = train("llama-tiny", common + letters("two", 'b') + "max_steps: 3\n");
+  EXPECT_EQ(other.status.code, 2) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("of a training on other data"));
+  // The same data at another place.
+  const CommandResult moved =
+      train("llama-tiny", common + letters("three", 'a') + "max_steps: 3\n");
+  EXPECT_TRUE(moved.status.ok()) << moved.err;
+}
+
 // Exported weights of which one value is no number; it lies in what the second of two ranks has.
 class NotFiniteTest : public MeshTest {
  protected:
@@ -407,6 +511,7 @@ TEST_F(NotFiniteTest, TheRankAndTheTensorAreNamed) {
       EXPECT_THAT(rank.err, AllOf(HasSubstr("the loss of step 1 is nan"),
                                   HasSubstr("rank 1: parameter " + std::string(tensor) +
                                             " has values that are not finite"),
+                                  HasSubstr("see whether all values in 'weights' ("),
                                   ::testing::Not(HasSubstr("rank 0: parameter"))))
           << mesh;
     }

@@ -58,6 +58,22 @@ TEST_F(WeightSetTest, LargeModelsAreSeveralFilesWithAnIndex) {
   EXPECT_EQ(set.entries().at("b").data()[0], std::byte{'b'});
 }
 
+TEST_F(WeightSetTest, OtherWeightsOfTheSameModelHaveAnotherChecksum) {
+  const auto checksum = [&] { return WeightSet(folder_.path() / "model").checksum(); };
+  write(1 << 20);
+  const std::uint32_t first = checksum();
+  write(40, true);
+  EXPECT_EQ(checksum(), first);  // in two files
+  const std::filesystem::path second = file("model-00002-of-00002.safetensors");
+  const std::string bytes = read_file(second);
+  for (const std::size_t back : {1, 12, 13, 28}) {
+    std::string changed = bytes;
+    changed[changed.size() - back] ^= 1;
+    write_file_atomic(second, changed);
+    EXPECT_NE(checksum(), first) << back;
+  }
+}
+
 TEST_F(WeightSetTest, WeightsAreReplacedOnlyWhenAsked) {
   write(40);
   EXPECT_THAT(testing::error_of([&] {
