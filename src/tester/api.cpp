@@ -16,6 +16,7 @@
 #include "page/bilingual.h"
 #include "serve/log.h"
 #include "tester/api_call.h"
+#include "tester/failure.h"
 #include "tester/pages.h"
 
 namespace assay::tester {
@@ -141,8 +142,8 @@ void Api::handle(const serve::HttpRequest& request, std::string& token_name,
   } catch (const std::exception& error) {
     serve::log_error(
         fmt::format("{} {}: {}", request.method, ellipsize(request.path, 200), plain_error(error)));
-    answer(serve::response_of(serve::Refusal(500, "internal", "the tester failed",
-                                             "the tester's operator finds the cause in its log")));
+    const serve::Refusal refusal = failure_of(error, "the tester failed");
+    answer(for_people ? page_of(refusal) : serve::response_of(refusal));
   }
 }
 

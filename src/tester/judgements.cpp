@@ -21,6 +21,7 @@
 #include "tester/challenges.h"
 #include "tester/claim.h"
 #include "tester/evidence_state.h"
+#include "tester/failure.h"
 #include "tester/test_file.h"
 
 namespace assay::tester {
@@ -147,8 +148,7 @@ void Judgements::work(const std::stop_token& stop) {
     } catch (const std::exception& error) {
       if (!stop.stop_requested())
         serve::log_error(fmt::format("test {}: {}", id, plain_error(error)));
-      undecided = serve::Refusal(500, "internal", "the tester could not judge the test",
-                                 "the tester's operator finds the cause in its log");
+      undecided = failure_of(error, "the tester could not judge the test");
     }
     uploads_.remove_work(id);
     if (stop.stop_requested()) return;
