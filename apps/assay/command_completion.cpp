@@ -17,6 +17,7 @@
 #include "explain/explain.h"
 #include "help_topics.h"
 #include "paths.h"
+#include "plan/suite.h"
 #include "platform_client.h"
 #include "terminal.h"
 
@@ -30,16 +31,56 @@ namespace fs = std::filesystem;
 // clang-format off
 constexpr const char* kBash =
     R"sh(# Completion of assay's command line for bash; made by 'assay completion bash'.
+# The text that a word as typed stands for.
+_assay_plain() {
+  local c quote='' i
+  REPLY=''
+  for ((i = 0; i < ${#1}; ++i)); do
+    c=${1:i:1}
+    if [[ -n $quote && $c == "$quote" ]]; then quote=''
+    elif [[ -z $quote && $c == [\'\"] ]]; then quote=$c
+    elif [[ $c == "\\" && $quote != \' ]]; then ((++i)); REPLY+=${1:i:1}
+    else REPLY+=$c; fi
+  done
+}
 _assay() {
-  local line word=${COMP_WORDS[COMP_CWORD]} words=("${COMP_WORDS[@]:1:COMP_CWORD}")
+  local REPLY line rest=$COMP_LINE i word='' words=() cut quoted=no files=()
+  # bash takes words apart at ':' and '=' (COMP_WORDBREAKS); the program gets them whole.
+  for ((i = 0; i <= COMP_CWORD; ++i)); do
+    if ((i == 0)) || [[ $rest == [[:space:]]* ]]; then
+      ((i > 1)) && _assay_plain "$word" && words+=("$REPLY")
+      word=''
+    fi
+    rest=${rest#"${rest%%[![:space:]]*}"}
+    rest=${rest#"${COMP_WORDS[i]}"}
+    word+=${COMP_WORDS[i]}
+  done
+  _assay_plain "$word"
+  words+=("$REPLY")
+  # What is offered takes the place of what stands behind the last of them.
+  cut=0
+  if [[ $word == [\'\"]* ]]; then
+    quoted=yes
+  elif [[ $word == *[:=]* && $COMP_WORDBREAKS == *:* && $COMP_WORDBREAKS == *=* ]]; then
+    _assay_plain "${word%"${word##*[:=]}"}"
+    cut=${#REPLY}
+  fi
   COMPREPLY=()
   while IFS= read -r line; do
     case $line in
-      :files) compopt -o filenames; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$word") ;;
-      :folders) compopt -o filenames; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$word") ;;
-      *) COMPREPLY+=("$(printf '%q' "${line%%$'\t'*}")") ;;
+      :files) files+=(-f) ;;
+      :folders) files+=(-d) ;;
+      *) COMPREPLY+=("${line%%$'\t'*}") ;;
     esac
   done < <("${COMP_WORDS[0]}" completion candidates -- "${words[@]}" 2>/dev/null)
+  if ((${#files[@]})); then
+    compopt -o filenames 2>/dev/null  # readline quotes them
+    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen "${files[0]}" -- "${words[-1]}")
+  fi
+  for i in "${!COMPREPLY[@]}"; do
+    COMPREPLY[i]=${COMPREPLY[i]:cut}
+    ((${#files[@]})) || [[ $quoted == yes ]] || printf -v "COMPREPLY[$i]" %q "${COMPREPLY[i]}"
+  done
 }
 complete -F _assay assay
 )sh";
@@ -47,16 +88,22 @@ complete -F _assay assay
 constexpr const char* kZsh = R"sh(#compdef assay
 # Completion of assay's command line for zsh; made by 'assay completion zsh'.
 _assay() {
-  local line
+  local line paths=
   local -a candidates
   while IFS= read -r line; do
     case $line in
-      :files) _files ;;
-      :folders) _files -/ ;;
+      :files) paths=files ;;
+      :folders) paths=folders ;;
       *) candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
     esac
-  done < <("${words[1]}" completion candidates -- "${(@)words[2,CURRENT]}" 2>/dev/null)
+  done < <("${words[1]}" completion candidates -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)
+  # Within a path zsh's own functions know better what there is.
+  [[ -n $paths && ${words[CURRENT]} == */* ]] && candidates=()
   (( ${#candidates} )) && _describe 'assay' candidates
+  case $paths in
+    files) _files ;;
+    folders) _files -/ ;;
+  esac
 }
 if [ "$funcstack[1]" = "_assay" ]; then _assay "$@"; else compdef _assay assay; fi
 )sh";
@@ -125,6 +172,22 @@ std::vector<Candidate> cases_of_latest() {
   return out;
 }
 
+// Of the suite that the command line names, if it names one.
+std::vector<Candidate> cases_of_suite(const std::vector<std::string>& words) {
+  std::vector<Candidate> out;
+  const catalog::ConfDirs dirs = catalog::find_conf_dirs();
+  for (const std::string& word : words) {
+    const bool may_be = word.ends_with(".yaml") || word.ends_with(".yml") ||
+                        std::ranges::count(suite_names(dirs), word) > 0;
+    std::error_code ec;
+    if (!may_be) continue;
+    const fs::path file = find_suite(word, dirs);
+    if (!fs::is_regular_file(file, ec)) continue;
+    for (const plan::SuiteCase& one : plan::load_suite(file).cases) out.push_back({one.name, ""});
+  }
+  return out;
+}
+
 std::vector<Candidate> topics_to_explain() {
   std::vector<Candidate> out;
   const auto rules = catalog::load_catalog(catalog::find_conf_dirs()).rules;
@@ -142,7 +205,8 @@ std::vector<Candidate> topics_of_help(const CLI::App& app) {
   return out;
 }
 
-std::vector<Candidate> values_of(const CLI::App& app, const std::string& kind) {
+std::vector<Candidate> values_of(const CLI::App& app, const std::vector<std::string>& words,
+                                 const std::string& kind) {
   std::vector<Candidate> out;
   try {
     if (kind == "SUITE")
@@ -152,7 +216,10 @@ std::vector<Candidate> values_of(const CLI::App& app, const std::string& kind) {
       for (const catalog::KnownMetric& known : catalog::known_metrics())
         out.push_back({std::string(known.name), std::string(known.title)});
     if (kind == "RUN" || kind == "BASE" || kind == "NEW") return runs_here();
-    if (kind == "CASE") return cases_of_latest();
+    if (kind == "CASE") {
+      std::vector<Candidate> cases = cases_of_suite(words);
+      return cases.empty() ? cases_of_latest() : cases;
+    }
     if (kind == "TOPIC") return topics_to_explain();
     if (kind == "HELP-TOPIC") return topics_of_help(app);
     if (kind == "JOB" || kind == "NODE" || kind == "QUEUE") return from_server(kind);
@@ -164,7 +231,7 @@ std::vector<Candidate> values_of(const CLI::App& app, const std::string& kind) {
 
 int print_candidates(const CLI::App& app, const std::vector<std::string>& words) {
   const Completion found =
-      complete(app, words, [&](const std::string& kind) { return values_of(app, kind); });
+      complete(app, words, [&](const std::string& kind) { return values_of(app, words, kind); });
   for (const Candidate& one : found.candidates)
     say(printable(one.word) + "\t" + ellipsize(printable(one.what), 100) + "\n");
   if (found.files) say(":files\n");
