@@ -127,6 +127,13 @@ void add_export(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<ExportArguments>();
   CLI::App* command = app.add_subcommand("export", "Write a run in the format of another program");
   command->require_subcommand(1);
+  command->footer(
+      "Examples:\n"
+      "  assay export csv results/latest --to tables\n"
+      "  assay export tensorboard results/latest --to curves\n"
+      "  assay export openmetrics results/latest --to assay.prom\n"
+      "\n"
+      "The run is not changed. docs/exports.md says what each format holds.");
   const auto add = [&](const char* name, const char* what, const char* to, const char* footer,
                        int (*run)(const ExportArguments&)) {
     CLI::App* format = command->add_subcommand(name, what);

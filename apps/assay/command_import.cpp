@@ -103,6 +103,13 @@ void add_import(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("import", "Turn another system's configuration into a suite");
   command->require_subcommand(1);
+  command->footer(
+      "Examples:\n"
+      "  assay import flagperf ~/FlagPerf -o flagperf.yaml\n"
+      "  assay import aah config.yml -o aah.yaml\n"
+      "  assay import apulis job.json -o job.yaml\n"
+      "\n"
+      "What has no counterpart here is said, line by line. docs/import.md has the tables.");
   const auto options = std::make_shared<ImportOptions>();
   CLI::App* flagperf = command->add_subcommand(
       "flagperf", "A FlagPerf checkout; its Python files are read, never executed");

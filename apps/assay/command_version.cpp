@@ -7,6 +7,7 @@ namespace assay::app {
 
 void add_version(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("version", "Print version, revision and build");
+  command->footer("");
   command->callback([&action] {
     action = [] {
       const BuildInfo& build = build_info();

@@ -74,6 +74,11 @@ Check libtorch() {
           "run 'assay-train --version' by hand"};
 }
 
+// Advice has a line of its own.
+std::string without_advice(const Error& error) {
+  return (error.where().empty() ? "" : error.where() + ": ") + error.message();
+}
+
 Check configuration(std::optional<catalog::Catalog>& catalog) {
   try {
     catalog = catalog::load_catalog(catalog::find_conf_dirs());
@@ -85,7 +90,7 @@ Check configuration(std::optional<catalog::Catalog>& catalog) {
                         catalog->workloads.size(), catalog->vendors.size(), catalog->rules.size()),
             {}};
   } catch (const Error& error) {
-    return {"configuration", Level::fail, error.what(), error.advice()};
+    return {"configuration", Level::fail, without_advice(error), error.advice()};
   }
 }
 
@@ -96,7 +101,7 @@ Check signing_key() {
       return {"key", Level::pass, evidence::fingerprint(own->public_key()), {}};
     return {"key", Level::pass, "the first run makes one", {}};
   } catch (const Error& error) {
-    return {"key", Level::warn, error.what(), error.advice()};
+    return {"key", Level::warn, without_advice(error), error.advice()};
   }
 }
 

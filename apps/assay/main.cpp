@@ -29,7 +29,7 @@ constexpr const char* kExamples =
     "  assay history                       how cases went over all runs, and what changed\n"
     "  assay push results/latest --to URL  send a run to a tester ('assay serve'), which judges "
     "it\n"
-    "  assay submit my-suite.yaml --follow  have the platform's server run it, and watch\n";
+    "  assay submit suite.yaml --follow    have the platform's server run it, and watch\n";
 
 int fail(const assay::Error& error) {
   fmt::print(stderr, "assay: {}: {}\n", assay::lang::tr("error"), assay::app::error_text(error));

@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "core/version.h"
+#include "help_format.h"
 
 namespace assay::app {
 
@@ -45,11 +46,9 @@ std::string options_of(const CLI::App& command) {
   std::string out;
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_group().empty()) continue;
-    std::string name = option->get_name(false, true);
-    const std::string type = option->get_type_name();
-    out += ".TP\n\\fB" + roff(name) + "\\fR";
-    if (option->get_expected_max() > 0 && !type.empty() && !option->get_positional())
-      out += " \\fI" + roff(type) + "\\fR";
+    const std::string value = value_text(*option);
+    out += ".TP\n\\fB" + roff(names_text(*option)) + "\\fR";
+    if (!value.empty() && !option->get_positional()) out += " \\fI" + roff(value) + "\\fR";
     out += "\n" + roff(in_one_line(option->get_description())) + "\n";
   }
   return out;

@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "help_format.h"
 #include "lang/language.h"
 
 namespace assay::app {
@@ -33,16 +35,14 @@ std::string asked_for(int argc, const char* const* argv) {
 }
 
 // The words of the parser's own help.
-constexpr std::array<std::pair<const char*, const char*>, 10> kLabels{{{"Usage", "Usage"},
-                                                                       {"OPTIONS", "OPTIONS"},
-                                                                       {"SUBCOMMAND", "COMMAND"},
-                                                                       {"SUBCOMMANDS", "COMMANDS"},
-                                                                       {"Positionals", "Arguments"},
-                                                                       {"Options", "Options"},
-                                                                       {"Needs", "Needs"},
-                                                                       {"Excludes", "Excludes"},
-                                                                       {"REQUIRED", "REQUIRED"},
-                                                                       {"Env", "Env"}}};
+constexpr std::array<std::pair<const char*, const char*>, 8> kLabels{{{"Usage", "Usage"},
+                                                                      {"OPTIONS", "OPTIONS"},
+                                                                      {"SUBCOMMAND", "COMMAND"},
+                                                                      {"SUBCOMMANDS", "COMMANDS"},
+                                                                      {"Positionals", "Arguments"},
+                                                                      {"Options", "Options"},
+                                                                      {"REQUIRED", "REQUIRED"},
+                                                                      {"Env", "Env"}}};
 
 std::string translated_group(const std::string& group) {
   return group.empty() ? group : tr(group);
@@ -58,6 +58,11 @@ void translate(CLI::App& app) {
     option->group(translated_group(option->get_group()));
   }
   for (CLI::App* command : app.get_subcommands({})) translate(*command);
+}
+
+void set_format(CLI::App& app, const std::shared_ptr<CLI::FormatterBase>& format) {
+  app.formatter(format);
+  for (CLI::App* command : app.get_subcommands({})) set_format(*command, format);
 }
 
 void add_option(CLI::App& app, bool shown) {
@@ -78,6 +83,7 @@ void choose_language(int argc, const char* const* argv) {
 
 void speak(CLI::App& app) {
   add_option(app, true);
+  set_format(app, std::make_shared<HelpFormat>());
   if (lang::reader_language() != lang::Language::english) translate(app);
 }
 

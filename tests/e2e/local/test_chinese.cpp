@@ -81,6 +81,16 @@ TEST_F(Chinese, AReportSaysNothingInEnglish) {
   EXPECT_THAT(english(shown_by(page)), IsEmpty());
 }
 
+TEST_F(Chinese, ComparisonsAndHistorySayNothingInEnglish) {
+  ASSERT_EQ(chinese({"run", write("tiny.yaml", kSuite).string()}).status.code, 0);
+  const CommandResult compared = chinese({"compare", "results/latest", "results/latest"});
+  EXPECT_EQ(compared.status.code, 0) << compared.err;
+  EXPECT_THAT(compared.out, HasSubstr("误报的概率"));
+  EXPECT_THAT(english(without(compared.out, "[^ ]*results[^ ]*")), IsEmpty()) << compared.out;
+  const CommandResult none = chinese({"history", "--case", "no-such-case"});
+  EXPECT_THAT(none.out, HasSubstr("没有计入结果的用例"));
+}
+
 TEST_F(Chinese, ResultsAreTheSameInEveryLanguage) {
   ASSERT_EQ(chinese({"run", write("tiny.yaml", kSuite).string()}).status.code, 0);
   const auto files = [&] {
@@ -103,6 +113,9 @@ TEST_F(Chinese, ErrorsAndTheirAdviceAreTranslated) {
   const CommandResult missing = chinese({"run", "no-such-suite"});
   EXPECT_EQ(missing.status.code, 2);
   EXPECT_THAT(missing.err, HasSubstr("没有套件 'no-such-suite'"));
+  EXPECT_THAT(chinese({"compare"}).err, HasSubstr("见 'assay compare --help'"));
+  EXPECT_THAT(chinese({"init", "own.yaml", "--launcher", "本地", "--yes"}).err,
+              HasSubstr("'本地' 不在其中"));
 }
 
 TEST_F(Chinese, HelpOfEveryCommandIsTranslated) {
@@ -116,8 +129,9 @@ TEST_F(Chinese, HelpOfEveryCommandIsTranslated) {
     ASSERT_EQ(help.status.code, 0) << name;
     EXPECT_THAT(help.out, HasSubstr("用法")) << name;
     // Commands to type stay as they are, and so do names of things.
-    const std::string prose = without(without(help.out, "'[^']*'|rank table|host slots|base new"),
-                                      "assay [\\x20-\\x7e]*");
+    const std::string choices = without(help.out, "[a-z0-9.-]+(\\|[a-z0-9._-]+)+");
+    const std::string prose =
+        without(without(choices, "'[^']*'|rank table|host slots|base new"), "assay [\\x20-\\x7e]*");
     EXPECT_THAT(english(prose), IsEmpty()) << name << "\n" << help.out;
     ++commands;
   }

@@ -202,6 +202,27 @@ TEST_F(Commands, InitReadsTheRateOfALineInItsUnit) {
                 .status.code,
             0);
   EXPECT_THAT(read_file(folder_ / "loss.yaml"), HasSubstr("better: lower"));
+  ASSERT_EQ(assay({"init", "rate.yaml", "--command", "train", "--sample",
+                   "speed: 12,345.6 tok/s  (1.2e3 it/s)", "--yes"})
+                .status.code,
+            0);
+  EXPECT_THAT(read_file(folder_ / "rate.yaml"), HasSubstr("match: 'speed: *("));
+}
+
+TEST_F(Commands, InitWritesASuiteForDevicesThatIsRight) {
+  const CommandResult made = assay({"init", "gpu.yaml", "--vendor", "nvidia", "--yes"});
+  EXPECT_EQ(made.status.code, 0) << made.err;
+  EXPECT_THAT(read_file(folder_ / "gpu.yaml"), HasSubstr("model: gemm"));
+}
+
+TEST_F(Commands, HelpSaysWhatOptionsTakeInPlainWords) {
+  const std::string run = assay({"run", "--help"}).out;
+  EXPECT_THAT(run, HasSubstr("--format text|json "));
+  EXPECT_THAT(run, HasSubstr("--repeat N "));
+  EXPECT_THAT(run, HasSubstr("--web[=…] "));
+  EXPECT_THAT(run, Not(HasSubstr("Excludes")));
+  EXPECT_THAT(assay({"compare", "--help"}).out, HasSubstr("base new..."));
+  EXPECT_THAT(assay({"export", "--help"}).out, HasSubstr("assay export csv"));
 }
 
 TEST_F(Commands, ListKnowsEveryCatalogue) {
@@ -223,15 +244,45 @@ TEST_F(Commands, TopicsCompleteWithWhatCanBeExplainedAndHelped) {
   EXPECT_THAT(topics, HasSubstr("submit\t"));
 }
 
+// What bash offers for a command line as it takes it apart: at blanks, ':' and '='.
+std::string bash_offers(const fs::path& script, const std::vector<std::string>& words,
+                        const std::string& line) {
+  std::vector<std::string> command{
+      "bash",
+      "-c",
+      "compopt() { :; }; . \"$0\" && COMP_LINE=$1 && shift && COMP_WORDS=(\"$@\") && "
+      "COMP_CWORD=$(($# - 1)) && _assay && printf '[%s]' \"${COMPREPLY[@]}\"",
+      script.string(),
+      ASSAY_BIN_DIR "/assay" + line,
+      ASSAY_BIN_DIR "/assay"};
+  command.insert(command.end(), words.begin(), words.end());
+  const CommandResult bash = run_command(command);
+  EXPECT_TRUE(bash.ok()) << bash.err;
+  return bash.out;
+}
+
 TEST_F(Commands, BashCompletesWithItsScript) {
   const fs::path script = write("complete.bash", assay({"completion", "bash"}).out);
-  const CommandResult bash =
-      run_command({"bash", "-c",
-                   ". \"$0\" && COMP_WORDS=(\"$1\" list sui) && COMP_CWORD=2 && _assay && "
-                   "echo \"${COMPREPLY[@]}\"",
-                   script.string(), ASSAY_BIN_DIR "/assay"});
-  EXPECT_TRUE(bash.ok()) << bash.err;
-  EXPECT_THAT(bash.out, HasSubstr("suites"));
+  EXPECT_EQ(bash_offers(script, {"list", "sui"}, " list sui"), "[suites]");
+  EXPECT_EQ(bash_offers(script, {"--lang", "=", "z"}, " --lang=z"), "[zh]");
+  EXPECT_EQ(bash_offers(script, {"--to", "http", ":", "//h", ":", "1", "list", "sui"},
+                        " --to http://h:1 list sui"),
+            "[]");
+}
+
+TEST_F(Commands, BashCompletesAfterColonsAndInNamesWithBlanks) {
+  const fs::path script = write("complete.bash", assay({"completion", "bash"}).out);
+  const std::string suite =
+      write("colons.yaml", "name: colons\ncases:\n  - {case: 'matmul:native:cpu:1:1:1'}\n");
+  EXPECT_EQ(bash_offers(script, {"run", suite, "--only", "matmul", ":", "native", ":", "c"},
+                        " run " + suite + " --only matmul:native:c"),
+            "[cpu:1:1:1]");
+  const std::string runs = folder_.string() + "/my runs";
+  const std::string typed = folder_.string() + "/my\\ runs/r";
+  fs::create_directories(runs + "/run1");
+  EXPECT_EQ(bash_offers(script, {"push", "--to", "http", ":", "//h", ":", "1", typed},
+                        " push --to http://h:1 " + typed),
+            "[" + runs + "/run1]");
 }
 
 TEST_F(Commands, ZshCompletesWithItsScript) {
