@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 namespace assay::page {
@@ -111,16 +112,31 @@ namespace {
 constexpr std::array<std::string_view, 14> kClosing{"，", "。", "、", "；", "：", "？", "！",
                                                     "）", "」", "》", "】", "”",  "’",  "…"};
 
+// No line ends with these.
+constexpr std::array<std::string_view, 6> kOpening{"（", "「", "《", "【", "“", "‘"};
+
+bool is_one_of(std::span<const std::string_view> signs, std::string_view glyph) {
+  return std::ranges::find(signs, glyph) != signs.end();
+}
+
+bool ends_with_digit(std::string_view text) {
+  return !text.empty() && text.back() >= '0' && text.back() <= '9';
+}
+
 // What stays together at the start of `text`, which starts with no blank: a word, or a wide
-// character with the signs that close what is before them.
+// character with the signs that open before it and close behind it. A number has its "%".
 std::string_view unbroken(std::string_view text) {
   std::size_t size = 0;
   bool wide = false;
-  while (size < text.size() && text[size] != ' ' && text[size] != '\t' && text[size] != '\n') {
+  bool opened = false;
+  while (size < text.size()) {
+    if (ends_with_digit(text.substr(0, size)) && text.substr(size).starts_with(" %")) size += 1;
+    if (text[size] == ' ' || text[size] == '\t' || text[size] == '\n') break;
     const Glyph glyph = next(text.substr(size));
-    const bool closes = std::ranges::find(kClosing, glyph.bytes) != kClosing.end();
-    if (size > 0 && !closes && (wide || glyph.columns == 2)) break;
-    wide = wide || glyph.columns == 2;
+    const bool closes = is_one_of(kClosing, glyph.bytes);
+    if (size > 0 && !closes && !opened && (wide || glyph.columns == 2)) break;
+    opened = is_one_of(kOpening, glyph.bytes);
+    wide = wide || (glyph.columns == 2 && !opened);
     size += glyph.bytes.size();
   }
   return text.substr(0, size);

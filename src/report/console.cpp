@@ -260,7 +260,8 @@ class Console {
     const std::string severity = tr(to_text(finding.severity));
     std::string text = (of.empty() ? "" : plain(of + ": ")) + said(finding.reason);
     if (const std::string places = where_text(one); !places.empty())
-      text += " (" + said(places) + ")";
+      text += lang::reader_language() == lang::Language::chinese ? "（" + said(places) + "）"
+                                                                 : " (" + said(places) + ")";
     const std::string indent(14, ' ');
     // The label is colored after wrapping: escape sequences have no width.
     const std::size_t at = out_.size();

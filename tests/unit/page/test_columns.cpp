@@ -35,5 +35,11 @@ TEST(Columns, WrapsBetweenWideCharactersAndBeginsNoLineWithASignThatCloses) {
   EXPECT_THAT(wrap("用 assay 重新运行", 8), ElementsAre("用 assay", "重新运行"));
 }
 
+TEST(Columns, WrapsNeitherBehindASignThatOpensNorBeforeAPercentSign) {
+  EXPECT_THAT(wrap("标准（文件如此", 6), ElementsAre("标准", "（文件", "如此"));
+  EXPECT_THAT(wrap("only 10.6 % of it", 10), ElementsAre("only", "10.6 % of", "it"));
+  EXPECT_THAT(wrap("占 92 %，其余", 7), ElementsAre("占", "92 %，", "其余"));
+}
+
 }  // namespace
 }  // namespace assay::page
