@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "core/files.h"
 #include "core/sha256.h"
@@ -135,6 +136,21 @@ TEST(SshLauncher, WaitsLongerFromAttemptToAttemptWithinTheConnectTimeout) {
   EXPECT_EQ(launcher->retry_pause(reason, 9, milliseconds(1500)), milliseconds(2000));
   EXPECT_EQ(launcher->retry_pause(reason, 9, milliseconds(3000)), std::nullopt);
   EXPECT_EQ(launcher->retry_pause("Permission denied", 0, milliseconds(10)), std::nullopt);
+}
+
+// A cleaner of caches may do so while a round runs, and the logs have to be fetched all the same.
+TEST(SshLauncher, RunsTheProgramOfTheAgentThatServesWhereItsFileIsGone) {
+  const auto launcher = make_launcher(cluster(), ASSAY_BIN_DIR);
+  agent::Hello hello;
+  hello.bindir = "/no such folder";
+  hello.processes = {"boot:4026531836:" + std::to_string(::getpid()) + ":7"};
+  const auto run = [&] {
+    return run_command(
+        {"/bin/sh", "-c", launcher->agent_command("node1", hello, {"--help"}).back()});
+  };
+  EXPECT_TRUE(run().ok()) << "this test's own program";
+  hello.processes.clear();
+  EXPECT_EQ(run().status.code, 127);
 }
 
 TEST(SshLauncher, RunsAShellsCommandOnAHostWithoutAnAgent) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include <fmt/format.h>
+
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 
@@ -18,6 +21,13 @@ constexpr const char* kSshKeepsBytes = "33554432";
 constexpr Nanoseconds kMaxRetryPause = std::chrono::seconds(2);
 constexpr int kSharingHosts = 3;
 constexpr std::uint64_t kSharingBytes = 16U << 20;
+
+// On its host: the third word of its name (core/process_name.h). Empty: not known.
+std::string pid_of(const agent::Hello& hello) {
+  if (hello.processes.empty()) return {};
+  const auto words = split(hello.processes.front(), ':');
+  return words.size() == 4 && parse_number<int>(words[2], 2) ? std::string(words[2]) : "";
+}
 
 }  // namespace
 
@@ -115,7 +125,14 @@ std::vector<std::string> SshLauncher::do_agent_command(const std::string& host,
   // An agent that never came may have been started from either.
   const std::string folder =
       hello.bindir.empty() ? remote_programs(to, bundle_.sha256) : shell_quote(hello.bindir);
-  return ssh_argv(to, control_path_, "exec " + folder + "/assay-agent " + shell_join(args));
+  const std::string program = folder + "/assay-agent";
+  std::string command = "exec " + program + " " + shell_join(args);
+  // Whoever cleans caches may have removed it while the agent that was started from it serves.
+  if (const std::string pid = pid_of(hello); !pid.empty())
+    command = "exec /bin/sh -c " +
+              shell_quote(fmt::format("p={}; [ -x \"$p\" ] || p=/proc/{}/exe; exec \"$p\" {}",
+                                      program, pid, shell_join(args)));
+  return ssh_argv(to, control_path_, command);
 }
 
 std::vector<std::string> SshLauncher::do_shell_command(const std::string& host,
