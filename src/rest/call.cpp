@@ -61,8 +61,8 @@ std::optional<jobs::WallTime> parse_time(const std::string& text) {
   return *ms * 1'000'000;
 }
 
-serve::Refusal not_found(const std::string& what) {
-  return {404, "not_found", "there is no such " + what};
+serve::Refusal not_found(std::string words) {
+  return {404, "not_found", std::move(words)};
 }
 
 serve::Refusal forbidden(const std::string& what) {
@@ -97,8 +97,9 @@ platform::JobView readable_job(Call& call, const std::string& id) {
   // One address for one job: "01" is none.
   const bool plain = number && *number > 0 && std::to_string(*number) == id;
   auto view = plain ? call.context.platform.find(*number) : std::nullopt;
-  if (!view) throw not_found("job");
-  if (!call.caller().may(jobs::Deed::read_job, whose(call, view->job))) throw not_found("job");
+  if (!view) throw not_found("there is no such job");
+  if (!call.caller().may(jobs::Deed::read_job, whose(call, view->job)))
+    throw not_found("there is no such job");
   return *view;
 }
 

@@ -98,7 +98,7 @@ struct Call {
 [[nodiscard]] Json time_json(jobs::WallTime at_ns);
 [[nodiscard]] std::optional<jobs::WallTime> parse_time(const std::string& text);
 
-[[nodiscard]] serve::Refusal not_found(const std::string& what);
+[[nodiscard]] serve::Refusal not_found(std::string words);
 [[nodiscard]] serve::Refusal forbidden(const std::string& what);
 
 /// What a PUT is about is named by its address. A body that names another thing means something

@@ -43,7 +43,7 @@ const Route& route_of(const serve::HttpRequest& request) {
     methods.emplace_back(route.method);
     if (methods.back() == "GET") methods.emplace_back("HEAD");
   }
-  if (methods.empty()) throw not_found("address");
+  if (methods.empty()) throw not_found("there is no such address");
   serve::Refusal refusal(405, "method_not_allowed",
                          printable(ellipsize(method, 20)) + " is not possible here",
                          "possible: " + join(methods, ", "));

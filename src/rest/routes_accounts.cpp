@@ -69,7 +69,7 @@ serve::HttpResponse put_user(Call& call) {
 
 serve::HttpResponse delete_user(Call& call) {
   const std::string& name = call.parameter(0);
-  if (!call.context.accounts.find(name)) throw not_found("user");
+  if (!call.context.accounts.find(name)) throw not_found("there is no such user");
   if (!call.caller().may(Deed::write_user, jobs::Whose::foreign)) throw forbidden("delete users");
   try {
     call.context.accounts.remove(name);
@@ -115,7 +115,8 @@ serve::HttpResponse revoke_token(Call& call) {
   const std::string owner = asked.empty() ? call.caller().name : asked;
   if (owner != call.caller().name && !call.caller().may(Deed::revoke_token, jobs::Whose::foreign))
     throw forbidden("revoke a token of somebody else");
-  if (!call.context.accounts.revoke_token(owner, call.parameter(0))) throw not_found("token");
+  if (!call.context.accounts.revoke_token(owner, call.parameter(0)))
+    throw not_found("there is no such token");
   call.context.streams.ask_now();
   return json_answer(Json::object());
 }
@@ -153,7 +154,7 @@ serve::HttpResponse put_template(Call& call) {
   if (scope == accounts::Scope::team &&
       std::ranges::find(teams, of, &jobs::Team::name) == teams.end() &&
       call.context.accounts.members(of).empty())
-    throw not_found("team");
+    throw not_found("there is no such team");
   // Not complete is fine; what is there must be known and of its type.
   Json complete = call.body;
   if (!complete.contains("name")) complete["name"] = "a template";
@@ -175,7 +176,7 @@ serve::HttpResponse put_template(Call& call) {
 serve::HttpResponse delete_template(Call& call) {
   const auto [scope, of] = scope_of(call);
   if (!call.context.accounts.remove_template(scope, of, call.parameter(1)))
-    throw not_found("template");
+    throw not_found("there is no such template");
   return json_answer(Json::object());
 }
 

@@ -59,7 +59,7 @@ void require_node(Call& call) {
   const auto all = call.context.platform.nodes();
   if (std::ranges::none_of(all,
                            [&](const auto& view) { return view.node.name == call.parameter(0); }))
-    throw not_found("node");
+    throw not_found("there is no such node");
 }
 
 serve::HttpResponse drain(Call& call) {
@@ -94,9 +94,9 @@ void put(std::vector<T>& all, T one) {
 }
 
 template <class T>
-void drop(std::vector<T>& all, const std::string& name, const char* what) {
+void drop(std::vector<T>& all, const std::string& name, const char* without) {
   if (std::erase_if(all, [&](const T& one) { return one.name == name; }) == 0)
-    throw not_found(what);
+    throw not_found(without);
 }
 
 template <class T>
@@ -172,7 +172,8 @@ serve::HttpResponse delete_queue(Call& call) {
                     waiting == 1 ? "1 job waits" : fmt::format("{} jobs wait", waiting),
                     printable(name)),
         "close it, and delete it when they have run or were killed");
-  change_settings(call, [&](platform::Settings& all) { drop(all.queues, name, "queue"); });
+  change_settings(
+      call, [&](platform::Settings& all) { drop(all.queues, name, "there is no such queue"); });
   return queues(call);
 }
 
@@ -226,7 +227,8 @@ serve::HttpResponse delete_team(Call& call) {
         left == 1 ? fmt::format("1 job of the team '{}' has not ended", printable(name))
                   : fmt::format("{} jobs of the team '{}' have not ended", left, printable(name)),
         "delete it when they have ended or were killed");
-  change_settings(call, [&](platform::Settings& all) { drop(all.teams, name, "team"); });
+  change_settings(call,
+                  [&](platform::Settings& all) { drop(all.teams, name, "there is no such team"); });
   call.context.accounts.set_members(name, {});
   call.context.streams.ask_now();
   return teams(call);
@@ -285,7 +287,7 @@ serve::HttpResponse put_reservation(Call& call) {
 
 serve::HttpResponse delete_reservation(Call& call) {
   change_settings(call, [&](platform::Settings& all) {
-    drop(all.reservations, call.parameter(0), "reservation");
+    drop(all.reservations, call.parameter(0), "there is no such reservation");
   });
   return reservations(call);
 }

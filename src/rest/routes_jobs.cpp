@@ -123,7 +123,7 @@ template <EventKind kind>
 serve::HttpResponse ask(Call& call) {
   if_it_fits([&] { (void)call.context.platform.ask(call.job_id(), kind, call.caller().name); });
   const auto view = call.context.platform.find(call.job_id());
-  if (!view) throw not_found("job");
+  if (!view) throw not_found("there is no such job");
   return json_answer(job_json(call, *view));
 }
 
@@ -201,7 +201,7 @@ serve::HttpResponse change(Call& call) {
     call.context.streams.ask_now();
   }
   const auto view = call.context.platform.find(job.id);
-  if (!view) throw not_found("job");
+  if (!view) throw not_found("there is no such job");
   return json_answer(job_json(call, *view));
 }
 

@@ -32,7 +32,7 @@ serve::HttpResponse back_to_page(const std::string& parameters, bool tls,
 }
 
 oidc::Provider& provider_of(Call& call) {
-  if (call.context.provider == nullptr) throw not_found("provider of sign-ins");
+  if (call.context.provider == nullptr) throw not_found("there is no such provider of sign-ins");
   return *call.context.provider;
 }
 

@@ -34,7 +34,7 @@ serve::HttpResponse file(Call& call, std::string_view name) {
       response.body = asset.text;
     return response;
   }
-  throw not_found("page");
+  throw not_found("there is no such page");
 }
 
 serve::HttpResponse first_page(Call& call) {

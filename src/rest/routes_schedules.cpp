@@ -74,8 +74,9 @@ serve::HttpResponse put_schedule(Call& call) {
 serve::HttpResponse delete_schedule(Call& call) {
   const std::string asked = call.asked("owner");
   const std::string owner = asked.empty() ? call.caller().name : asked;
-  if (owner != call.caller().name && !sees_all(call)) throw not_found("schedule");
-  if (!call.context.schedules.remove(owner, call.parameter(0))) throw not_found("schedule");
+  if (owner != call.caller().name && !sees_all(call)) throw not_found("there is no such schedule");
+  if (!call.context.schedules.remove(owner, call.parameter(0)))
+    throw not_found("there is no such schedule");
   return json_answer(Json::object());
 }
 

@@ -14,7 +14,7 @@ namespace {
 Json session_json(Call& call, const std::string& user, const std::string& csrf,
                   jobs::WallTime expires_ns) {
   const auto person = call.context.accounts.find(user);
-  if (!person) throw not_found("user");
+  if (!person) throw not_found("there is no such user");
   return {{"user", person->name},
           {"full_name", person->full_name},
           {"role", to_text(person->role)},
