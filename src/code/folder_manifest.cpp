@@ -21,8 +21,14 @@ constexpr std::size_t kMaxPath = 1024;
 constexpr std::size_t kMaxName = 255;
 constexpr std::size_t kMaxProblems = 20;
 
+// What cannot be seen is spelled: the file has to be found by it.
 std::string shown_path(std::string_view path) {
-  return "'" + ellipsize(printable(path), 120) + "'";
+  if (is_one_line(path)) return "'" + ellipsize(printable(path), 120) + "'";
+  std::string spelled;
+  for (const char c : path)
+    spelled += c >= ' ' && c <= '~' ? std::string(1, c)
+                                    : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  return "'" + ellipsize(spelled, 120) + "'";
 }
 
 // Nothing: it is a path below a folder.

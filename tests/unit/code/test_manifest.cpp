@@ -51,6 +51,10 @@ TEST(HostileManifest, ControlCharactersAndBrokenText) {
     expect_problem(with({path}), "not plain UTF-8");
 }
 
+TEST(HostileManifest, AMarkThatCannotBeSeenIsSpelled) {
+  expect_problem(with({"red\x1b[31m\n"}), "'red\\x1b[31m\\x0a'");
+}
+
 TEST(HostileManifest, LongNames) {
   expect_problem(with({std::string(256, 'a')}), "255 bytes");
   std::string deep = "a";
