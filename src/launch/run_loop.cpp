@@ -78,6 +78,7 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
     journal = store::Journal::read(run_.journal_file());
     finished_ = finished_rounds(journal);
     started_ = last_started(journal);
+    for (const auto& [name, round] : started_) begun_.insert(name);
     ended_ = store::ended_repeats(journal);
     if (const auto status = final_status(journal)) {
       observer_.remark("nothing is left to run: the run and its seal stay as they are");
@@ -308,11 +309,11 @@ asio::awaitable<bool> RunLoop::execute_round(const plan::CasePlan& plan_case, in
       RoundStatus::unrecorded;
 }
 
-// What was measured of the case stays; the other cases may have the nodes that they need.
+// What was measured of the case stays, and what was lost is said; the other cases may have the
+// nodes that they need.
 void RunLoop::give_up(const plan::CasePlan& plan_case, const std::string& reason) {
   all_completed_ = false;
-  if (std::ranges::any_of(finished_,
-                          [&](const auto& one) { return one.first.first == plan_case.name; }))
+  if (begun_.contains(plan_case.name))
     observer_.warning(printable(plan_case.name + ": its other rounds are not run: " + reason));
   else
     skip(plan_case, plan::SkipCause::nodes, reason);
@@ -340,6 +341,7 @@ asio::awaitable<RoundOutcome> RunLoop::attempt(const plan::CasePlan& plan_case, 
   round_started_ns_ = mono_now_ns();
   time_left_.round_started(plan_case.name, number, plan_case.rounds(), rounds_done_, rounds_total_);
   rates_ = {};
+  begun_.insert(plan_case.name);
   const RoundOutcome outcome = co_await backend_->run_round(task);
   co_await end_round(plan_case.name, number, outcome);
   time_left_.round_ended(static_cast<double>(mono_now_ns() - round_started_ns_) * 1e-9);

@@ -97,6 +97,7 @@ class RunLoop {
   std::set<std::string> skipped_;
   std::optional<std::string> failed_hook_;    // before all cases
   std::map<std::string, int> started_;        // by case: the last one ever
+  std::set<std::string> begun_;               // cases of which a round was begun, ever
   std::map<std::string, std::string> ended_;  // ended_repeats()
   EnoughRounds enough_;
   UnmetCondition unmet_;

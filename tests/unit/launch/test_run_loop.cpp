@@ -21,6 +21,7 @@ namespace assay::launch {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -448,6 +449,15 @@ TEST_F(RunLoopTest, NodesThatGoMissingKeepTheRoundsThatWereRun) {
   EXPECT_EQ(execute(), RunStatus::failed);
   EXPECT_THAT(script_.calls, ElementsAre("prepare", "describe", "a 1", "b 1", "b 2", "close"));
   EXPECT_TRUE(journal("case_skipped").empty());
+  EXPECT_THAT(observer_.warnings, ElementsAre("a: its other rounds are not run: n2 is away"));
+}
+
+TEST_F(RunLoopTest, NodesThatGoMissingHideNoRoundThatWasLost) {
+  script_.outcomes = {{RoundStatus::lost, "gone"}};
+  script_.without_nodes = {{"a", 2}};
+  EXPECT_EQ(execute(), RunStatus::failed);
+  EXPECT_TRUE(journal("case_skipped").empty());
+  EXPECT_THAT(journal("round_end"), Contains("a1 lost"));
   EXPECT_THAT(observer_.warnings, ElementsAre("a: its other rounds are not run: n2 is away"));
 }
 
