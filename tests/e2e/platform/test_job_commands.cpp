@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/files.h"
 #include "core/json_access.h"
 #include "core/text.h"
 #include "e2e/platform/platform_test.h"
@@ -159,8 +160,11 @@ TEST_F(JobCommands, AnArrayIsOneJobForEachNumber) {
 }
 
 TEST_F(JobCommands, AJobWaitsForTheOneBeforeIt) {
-  const long first = submit({"--command", "exit 1"});
+  const fs::path fails = folder_ / "fails";  // not before the second one is there
+  const long first =
+      submit({"--command", "until [ -e '" + fails.string() + "' ]; do sleep 0.1; done; exit 1"});
   const long second = submit({"--command", "true", "--after", std::to_string(first)});
+  write_file_atomic(fails, "");
   EXPECT_TRUE(becomes(second, "killed"));
   EXPECT_EQ(assay({"job", std::to_string(second), "--follow"}).status.code, 5);
   const CommandResult refused = assay(
