@@ -22,8 +22,13 @@ namespace ${NAMESPACE} {
 // With their lengths: clang does not count the characters of all texts when it compiles.
 using namespace std::string_view_literals;
 
+// A text is as long as it is; 64 KiB is what every compiler has to take, and ours take more.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored \"-Woverlength-strings\"
+
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, ${count}> ${NAME}{{
 ${entries}}};
+#pragma GCC diagnostic pop
 
 }  // namespace ${NAMESPACE}
 ")
