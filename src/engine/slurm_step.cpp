@@ -33,8 +33,9 @@ SlurmMove next_before_it_begins(SlurmPhase phase, const SlurmFacts& facts) {
 
 SlurmMove next_of_running(const SlurmFacts& facts) {
   if (facts.lives) return facts.long_gone ? SlurmMove::finish : SlurmMove::wait;
-  // Why it was stopped is Slurm's to say, as long as that answers.
-  if (facts.has_end && (facts.orderly || facts.stopped || facts.in_slurm == InSlurm::unknown))
+  // Why it was cut short is Slurm's to say, as long as that answers: a rank may have died of
+  // Slurm's signal before its controller had the same signal.
+  if (facts.has_end && (facts.completed || facts.stopped || facts.in_slurm == InSlurm::unknown))
     return SlurmMove::finish;
   return over_in_slurm(facts) ? SlurmMove::finish : SlurmMove::wait;
 }

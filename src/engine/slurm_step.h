@@ -25,7 +25,7 @@ struct SlurmFacts {
   Controller controller = Controller::none;
   bool lives = false;    ///< the controller; it holds its lock
   bool has_end = false;  ///< the controller has said how it ended
-  bool orderly = false;  ///< and that was not because somebody stopped it
+  bool completed = false;  ///< every round was done: nobody has cut it short
   InSlurm in_slurm = InSlurm::unknown;
   bool stopped = false;    ///< the platform wants its end
   bool long_gone = false;  ///< Slurm has said for a while that it has ended

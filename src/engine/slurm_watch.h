@@ -68,6 +68,7 @@ class SlurmWatch {
     std::int64_t press_at_ns = 0;  ///< when Slurm is asked again to tell it
     std::int64_t kill_at_ns = kNotPlanned;
     std::int64_t gone_since_ns = kNotPlanned;  ///< that Slurm says so
+    std::int64_t begun_ns = kNotPlanned;       ///< that its folder says so, and Slurm not yet
   };
   using LivePtr = std::shared_ptr<Live>;
   using Events = std::vector<jobs::Event>;
@@ -83,6 +84,7 @@ class SlurmWatch {
   void watch(const std::stop_token& stop);
   /// One look at everything; gives whether something is to begin or end.
   [[nodiscard]] bool look_at_all(const std::stop_token& stop);
+  void ask_soon();  ///< within a second
   void ask_slurm();
   void cancel_leftovers();
   void step(const LivePtr& live);
@@ -93,6 +95,8 @@ class SlurmWatch {
                                                 const std::optional<Beginning>& beginning);
   void call_off(const LivePtr& live, const std::vector<slurm::Job>& jobs);
   [[nodiscard]] Events events_of_loss(const Live& live, const std::vector<slurm::Job>& jobs) const;
+  /// Whether Slurm has said when it began, or will not say it soon.
+  [[nodiscard]] bool start_is_known(const LivePtr& live, const std::vector<slurm::Job>& jobs);
   void say_it_runs(const LivePtr& live, jobs::EventKind kind, const std::vector<slurm::Job>& jobs);
   void tell_to_end(const LivePtr& live, const std::string& id);
   void finish(const LivePtr& live, std::vector<slurm::Job> jobs);

@@ -26,6 +26,8 @@ constexpr Nanoseconds kLookSoon = std::chrono::milliseconds(100);
 constexpr Nanoseconds kLookSeldom = std::chrono::milliseconds(500);
 // For a controller that was told to end at once: its agents kill, and remove containers.
 constexpr Nanoseconds kSlurmForceLimit = std::chrono::seconds(20);
+// For Slurm's word of when a job began whose controller is there.
+constexpr Nanoseconds kStartWait = std::chrono::seconds(5);
 // For a controller whose job has ended, as Slurm says: a file system may be slow to tell.
 constexpr Nanoseconds kGoneLimit = std::chrono::minutes(1);
 
@@ -74,8 +76,8 @@ void SlurmWatch::watch(const std::stop_token& stop) {
     } catch (const std::exception&) {
       // No memory for a moment: looked at again.
     }
+    if (busy) ask_soon();
     std::unique_lock lock(mutex_);
-    if (busy) next_ask_ns_ = std::min(next_ask_ns_, mono_now_ns() + kAskSoon.count());
     if (live_.empty() && leftovers_.empty())
       changed_.wait(lock, stop, [this] { return !live_.empty(); });
     else
@@ -112,6 +114,11 @@ bool SlurmWatch::look_at_all(const std::stop_token& stop) {
     busy |= live->phase != SlurmPhase::running || live->stopped;
   }
   return busy;
+}
+
+void SlurmWatch::ask_soon() {
+  const std::lock_guard guard(mutex_);
+  next_ask_ns_ = std::min(next_ask_ns_, mono_now_ns() + kAskSoon.count());
 }
 
 void SlurmWatch::ask_slurm() {
@@ -179,7 +186,7 @@ SlurmFacts SlurmWatch::look(const LivePtr& live, const std::optional<Beginning>&
   facts.lives = live->folder.held();
   facts.has_end = !facts.lives && live->folder.end().has_value();
   if (facts.has_end && !facts.stopped)
-    facts.orderly = read_ending(live->folder, false).event.exit.ending != jobs::Ending::interrupted;
+    facts.completed = read_ending(live->folder, false).event.exit.ending == jobs::Ending::completed;
   const std::int64_t now_ns = mono_now_ns();
   live->gone_since_ns =
       facts.in_slurm == InSlurm::ended ? std::min(live->gone_since_ns, now_ns) : kNotPlanned;
@@ -201,6 +208,7 @@ void SlurmWatch::step(const LivePtr& live) {
     case SlurmMove::wait:
       if (phase == SlurmPhase::running && facts.stopped && beginning)
         tell_to_end(live, beginning->slurm_job);
+      if (facts.has_end) ask_soon();
       return;
     case SlurmMove::submit: {
       const std::lock_guard guard(mutex_);
@@ -215,7 +223,8 @@ void SlurmWatch::step(const LivePtr& live) {
       return;
     }
     case SlurmMove::say_started:
-      return say_it_runs(live, jobs::EventKind::started, jobs);
+      if (start_is_known(live, jobs)) say_it_runs(live, jobs::EventKind::started, jobs);
+      return;
     case SlurmMove::say_found:
       return say_it_runs(live, jobs::EventKind::found, jobs);
     case SlurmMove::say_not_found:
@@ -225,6 +234,19 @@ void SlurmWatch::step(const LivePtr& live) {
     case SlurmMove::finish:
       return finish(live, jobs);
   }
+}
+
+bool SlurmWatch::start_is_known(const LivePtr& live, const std::vector<slurm::Job>& jobs) {
+  if (!jobs.empty() && jobs.front().state != slurm::JobState::pending) return true;
+  // What Slurm said last was from before it began.
+  const std::int64_t now_ns = mono_now_ns();
+  if (live->begun_ns == kNotPlanned) live->begun_ns = now_ns;
+  const std::lock_guard guard(mutex_);
+  if (asked_ns_ == 0 || asked_ns_ > live->begun_ns ||
+      now_ns - live->begun_ns > kStartWait.count())
+    return true;
+  next_ask_ns_ = 0;
+  return false;
 }
 
 void SlurmWatch::say_it_runs(const LivePtr& live, jobs::EventKind kind,

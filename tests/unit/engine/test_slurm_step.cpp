@@ -61,14 +61,14 @@ TEST(SlurmStep, FindsWhatRunsAndWhatWaits) {
 
 // --- while it runs
 
-TEST(SlurmStep, AnOrderlyEndNeedsNoWordOfSlurm) {
+TEST(SlurmStep, WhatWasDoneNeedsNoWordOfSlurmAndWhatFailedDoes) {
   SlurmFacts facts{.controller = Controller::begun,
                    .has_end = true,
-                   .orderly = true,
+                   .completed = true,
                    .in_slurm = InSlurm::active};
   EXPECT_EQ(next_move(SlurmPhase::running, facts), finish);
-  facts.orderly = false;
-  EXPECT_EQ(next_move(SlurmPhase::running, facts), wait) << "why it was stopped, Slurm knows";
+  facts.completed = false;
+  EXPECT_EQ(next_move(SlurmPhase::running, facts), wait) << "whether it was stopped, Slurm knows";
   facts.in_slurm = InSlurm::ended;
   EXPECT_EQ(next_move(SlurmPhase::running, facts), finish);
   facts.in_slurm = InSlurm::unknown;
@@ -118,6 +118,18 @@ TEST(SlurmStep, WhatSlurmEndedIsSaidBeforeTheEnd) {
   EXPECT_EQ(kinds_of_end(slurm::JobState::cancelled),
             (Kinds{EventKind::kill_asked, EventKind::exited}));
   EXPECT_EQ(kinds_of_end(slurm::JobState::failed), (Kinds{EventKind::engine_error}));
+}
+
+// scancel's signal reaches the rank, too, which may have died before its controller heard of it.
+TEST(SlurmStep, ARankThatDiedOfSlurmsSignalWasCancelledAndDidNotFail) {
+  RunEnding ending;
+  ending.event.kind = EventKind::exited;
+  ending.event.exit = {.ending = Ending::failed, .code = 143};
+  const auto events = events_of_end(
+      ending, slurm::Job{.id = "17", .state = slurm::JobState::cancelled}, false);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events.front().kind, EventKind::kill_asked);
+  EXPECT_EQ(events.back().exit.ending, Ending::interrupted);
 }
 
 TEST(SlurmStep, WhatThePlatformStoppedAndWhatWasDoneAreTheirOwnEnd) {
