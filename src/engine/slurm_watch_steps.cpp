@@ -242,8 +242,7 @@ bool SlurmWatch::start_is_known(const LivePtr& live, const std::vector<slurm::Jo
   const std::int64_t now_ns = mono_now_ns();
   if (live->begun_ns == kNotPlanned) live->begun_ns = now_ns;
   const std::lock_guard guard(mutex_);
-  if (asked_ns_ == 0 || asked_ns_ > live->begun_ns ||
-      now_ns - live->begun_ns > kStartWait.count())
+  if (asked_ns_ == 0 || asked_ns_ > live->begun_ns || now_ns - live->begun_ns > kStartWait.count())
     return true;
   next_ask_ns_ = 0;
   return false;

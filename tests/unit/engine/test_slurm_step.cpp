@@ -125,8 +125,8 @@ TEST(SlurmStep, ARankThatDiedOfSlurmsSignalWasCancelledAndDidNotFail) {
   RunEnding ending;
   ending.event.kind = EventKind::exited;
   ending.event.exit = {.ending = Ending::failed, .code = 143};
-  const auto events = events_of_end(
-      ending, slurm::Job{.id = "17", .state = slurm::JobState::cancelled}, false);
+  const auto events =
+      events_of_end(ending, slurm::Job{.id = "17", .state = slurm::JobState::cancelled}, false);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events.front().kind, EventKind::kill_asked);
   EXPECT_EQ(events.back().exit.ending, Ending::interrupted);
