@@ -27,6 +27,11 @@ namespace {
 // What a login shell may print before the agent answers.
 constexpr std::size_t kMaxBefore = 64U << 10;
 constexpr Nanoseconds kToLeave = std::chrono::seconds(10);
+// A way into a node may not hold for a moment: its sshd has many sessions to begin.
+constexpr int kTries = 3;
+constexpr Nanoseconds kBetweenTries = std::chrono::milliseconds(300);
+// One that took longer to fail would take as long again.
+constexpr Nanoseconds kQuickFailure = std::chrono::seconds(5);
 
 Error no_answer(const std::string& why) {
   return {ErrorKind::launch, why};
@@ -37,7 +42,7 @@ std::string take_piece(int fd, UniqueFd& passed) {
   std::array<char, 4096> buffer{};
   const ssize_t seen = ::recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
   if (seen < 0 && (errno == EAGAIN || errno == EINTR)) return {};
-  if (seen <= 0) throw no_answer("the agent has ended without a word");
+  if (seen <= 0) throw WayLost();
   const auto* end =
       static_cast<const char*>(std::memchr(buffer.data(), '\n', static_cast<std::size_t>(seen)));
   const std::size_t wanted = end == nullptr ? static_cast<std::size_t>(seen)
@@ -50,7 +55,7 @@ std::string take_piece(int fd, UniqueFd& passed) {
   message.msg_control = control.data();
   message.msg_controllen = control.size();
   const ssize_t n = ::recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-  if (n <= 0) throw no_answer("the agent has ended without a word");
+  if (n <= 0) throw WayLost();
   if (const cmsghdr* head = CMSG_FIRSTHDR(&message);
       head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
     int handed = -1;
@@ -69,6 +74,8 @@ std::string what_it_said(int fd) {
 }
 
 }  // namespace
+
+WayLost::WayLost() : Error(ErrorKind::launch, "the agent has ended without a word") {}
 
 Answered read_answer(int stream, Nanoseconds limit) {
   const std::int64_t deadline = mono_now_ns() + limit.count();
@@ -145,7 +152,24 @@ void Entrance::collect(const std::stop_token& stop) {
   }
 }
 
+// Nothing was asked of the job yet: trying again repeats nothing.
 Passage Entrance::start(const engine::Way& way, Nanoseconds limit) {
+  const std::int64_t deadline = mono_now_ns() + limit.count();
+  for (int tries = 1;; ++tries) {
+    const std::int64_t begun_ns = mono_now_ns();
+    const bool last =
+        tries == kTries || deadline - begun_ns < (kQuickFailure + kBetweenTries).count();
+    try {
+      return start_once(way, Nanoseconds(deadline - begun_ns), last);
+    } catch (const WayLost&) {
+      ::poll(nullptr, 0, static_cast<int>(kBetweenTries / std::chrono::milliseconds(1)));
+    }
+  }
+}
+
+// Throws WayLost only where it failed quickly, and is not the `last` try.
+Passage Entrance::start_once(const engine::Way& way, Nanoseconds limit, bool last) {
+  const std::int64_t begun_ns = mono_now_ns();
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0)
     throw system_error(ErrorKind::environment, "cannot make a stream", "", errno);
@@ -162,6 +186,9 @@ Passage Entrance::start(const engine::Way& way, Nanoseconds limit) {
   try {
     answered = read_answer(ours.get(), limit);
   } catch (const Error& error) {
+    if (!last && dynamic_cast<const WayLost*>(&error) != nullptr &&
+        mono_now_ns() - begun_ns < kQuickFailure.count())
+      throw;
     const std::string said = what_it_said(agent->child.err.get());
     throw Closed{Obstacle::failed, "the node cannot be entered: " + error.message(), said};
   }

@@ -50,6 +50,7 @@ class Entrance {
     std::int64_t kill_at_ns = 0;
   };
   [[nodiscard]] Passage start(const engine::Way& way, Nanoseconds limit);
+  [[nodiscard]] Passage start_once(const engine::Way& way, Nanoseconds limit, bool last);
   void leave(Child child);
   void collect(const std::stop_token& stop);
 
@@ -59,8 +60,13 @@ class Entrance {
   std::jthread collector_;  // last: it ends before what it uses
 };
 
+/// The stream ended before an answer: the way to the node did not hold.
+struct WayLost : Error {
+  WayLost();
+};
+
 /// Reads the answer of an agent (entry/node_request.h) and what it hands over, and not a byte more.
-/// Throws Error of kind launch when it does not come within `limit`, or is none.
+/// Throws WayLost; Error of kind launch when it does not come within `limit`, or is none.
 struct Answered {
   entry::NodeAnswer answer{};
   UniqueFd passed{};

@@ -1,6 +1,7 @@
 // Programs beside the ranks of real jobs: 'assay ssh', and a plain ssh.
 
 #include <csignal>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -197,6 +198,39 @@ TEST_F(EnterJob, NodesThatSshReachesAreEnteredTheSameWay) {
       "assay ssh --rank 1 {} -- 'echo rank=$RANK $NODE_RANK; cat; exit 5' < nodes.yaml", id));
   EXPECT_EQ(result.status.code, 5) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("rank=1 1\n"), HasSubstr("device")));
+}
+
+// A page of Jupyter is thirty such ways, and stays empty when one of them fails.
+TEST_F(EnterJob, AWayThatFailsForAMomentIsTriedAgain) {
+  SshDaemon sshd(folder_);
+  if (!sshd.missing().empty()) GTEST_SKIP() << sshd.missing();
+  const auto ssh = find_program("ssh");
+  ASSERT_TRUE(ssh);
+  // Refuses a session as an sshd does that has too many, for each line of the file.
+  fs::create_directories(folder_ / "bin");
+  fs::permissions(write("bin/ssh", fmt::format("#!/bin/sh\n"
+                                               "case \"$*\" in *--enter*)\n"
+                                               "  if [ -s {0}/refuse ]; then\n"
+                                               "    sed -i 1d {0}/refuse\n"
+                                               "    echo 'Session open refused by peer' >&2\n"
+                                               "    exit 255\n"
+                                               "  fi ;;\n"
+                                               "esac\n"
+                                               "exec {1} \"$@\"\n",
+                                               folder_.string(), *ssh)),
+                  fs::perms::owner_all);
+  ::setenv("PATH", ((folder_ / "bin").string() + ":" + ::getenv("PATH")).c_str(), 1);
+  write("nodes.yaml", "nodes:\n  - {name: " + sshd.host(1) + ", devices: 2}\n" +
+                          ssh_settings(folder_ / "sshd", sshd.port(), sshd.cache()));
+  serve({"--nodes", (folder_ / "nodes.yaml").string()});
+  const long id = running("");
+  const std::string enter = fmt::format("assay ssh -T {} -- 'echo inside'", id);
+  write("refuse", "once\ntwice\n");
+  EXPECT_EQ(shell(enter).out, "inside\n");
+  write("refuse", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  const CommandResult refused = shell(enter);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err, HasSubstr("the node cannot be entered"));
 }
 
 }  // namespace
