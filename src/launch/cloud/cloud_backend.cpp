@@ -55,7 +55,8 @@ Json check_cloud(const Connect& connect, const plan::Plan& plan,
                  const plan::JobServiceOptions& options, const std::stop_token& stop,
                  const std::function<void(const std::string&)>& waiting) {
   const Nanoseconds limit = answer_limit(plan);
-  const StartClock clock(options.start, fmt::format("cluster.{}.start", plan.cluster.launcher()));
+  const StartClock clock(mono_now_ns(), options.start,
+                         fmt::format("cluster.{}.start", plan.cluster.launcher()));
   const TimedStop end(stop, options.start);
   const std::unique_ptr<CloudConnection> cloud = connect(limit);
   cloud->jobs->check_cases(plan);
@@ -77,9 +78,9 @@ Json check_cloud(const Connect& connect, const plan::Plan& plan,
     try {
       return ask(what, endpoint, question);
     } catch (const OutOfTime& silence) {
-      throw clock.over(what, silence);
+      throw clock.over(silence);
     } catch (const Cancelled& cut) {
-      throw clock.over(what, OutOfTime(what, cut));
+      throw clock.over(OutOfTime(what, cut));
     }
   };
   try {

@@ -12,17 +12,20 @@ namespace assay::launch {
 /// The user asked to end while something was waited for.
 struct Interrupted {};
 
-/// The time for it was over before the service answered. Of kind environment; `cause` is what was
-/// heard last.
+/// The time for `what` was over before the service answered. Of kind environment; `cause` is what
+/// was heard last.
 class OutOfTime : public Error {
  public:
   OutOfTime(const std::string& what, const Error& cause)
       : Error(ErrorKind::environment, what + " did not work: " + cause.message(), cause.where(),
               "when the service can be reached again, go on with --resume"),
+        doing_(what),
         cause_(cause.message()) {}
+  [[nodiscard]] const std::string& doing() const noexcept { return doing_; }
   [[nodiscard]] const std::string& cause() const noexcept { return cause_; }
 
  private:
+  std::string doing_;
   std::string cause_;
 };
 

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
-#include "cloud/sync.h"
 #include "core/error.h"
 #include "core/time.h"
 #include "launch/cloud/retry_while_unreachable.h"
@@ -17,19 +17,19 @@ namespace assay::launch {
 [[nodiscard]] Nanoseconds start_limit(Nanoseconds allowed, std::size_t files, std::uint64_t bytes);
 
 /// The clock of such a start: requests that each have an answer in time must not add up beyond it.
+/// Pure.
 class StartClock {
  public:
-  /// Starts now. `key` is that of `allowed` in the suite, for people.
-  StartClock(Nanoseconds allowed, std::string key);
+  /// `key` is that of `allowed` in the suite, for people.
+  StartClock(std::int64_t begin_ns, Nanoseconds allowed, std::string key)
+      : allowed_(allowed), key_(std::move(key)), begin_ns_(begin_ns) {}
 
-  /// These are to be uploaded, too. A file that cannot be read counts as empty.
-  void add(const cloud::FolderFiles& files);
+  /// These are to be uploaded, too.
+  void add(std::size_t files, std::uint64_t bytes);
 
-  /// Nothing is left: below 0.
-  [[nodiscard]] Nanoseconds left() const { return Nanoseconds(end_ns() - mono_now_ns()); }
-  [[nodiscard]] std::int64_t end_ns() const;  ///< monotonic
+  [[nodiscard]] std::int64_t end_ns() const;  ///< on the clock of `begin_ns`
   /// To be thrown when the time is over: what was being waited for, how long, and what to do.
-  [[nodiscard]] Error over(const std::string& what, const OutOfTime& silence) const;
+  [[nodiscard]] Error over(const OutOfTime& silence) const;
 
  private:
   Nanoseconds allowed_;

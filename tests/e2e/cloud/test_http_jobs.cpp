@@ -379,14 +379,6 @@ TEST_F(HttpRun, LeavesItsJobRunningOnCtrlCOrStopsItWhenAsked) {
   EXPECT_EQ(stopped, 1) << jobs().dump();
 }
 
-TEST_F(HttpRun, StopsAJobThatWritesNothing) {
-  const CommandResult run =
-      assay({"run", suite("echo tick; sleep 600", "", "{time: 120s, stall: 1s}")}, 120s);
-  EXPECT_EQ(run.status.code, 5) << run.err;
-  EXPECT_THAT(run.err + run.out, HasSubstr("wrote nothing for 1.00 s"));
-  EXPECT_EQ(jobs().at(0)["state"], "stopped");
-}
-
 TEST_F(HttpRun, ARunnerThatWasKilledIsLostAndRunAgain) {
   retries_ = 1;
   const pid_t pid = start_until_started(suite(waits_));

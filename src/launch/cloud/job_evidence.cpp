@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <climits>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "launch/cloud/job_machine.h"
+#include "store/journal_records.h"
+
+namespace assay::launch {
+
+namespace {
+
+constexpr std::uint64_t kPiece = 8 << 20;  // of a log, at once
+// What the clocks of the machine that asked for a job and of the one that goes on with it may
+// differ by.
+constexpr Nanoseconds kOtherClock = std::chrono::minutes(1);
+
+}  // namespace
+
+JobMachine::Actions JobMachine::log_sizes(Now now, std::map<int, std::uint64_t> sizes) {
+  log_sizes_ = std::move(sizes);
+  reading_ = 0;
+  grown_ = false;
+  return next_log(now);
+}
+
+JobMachine::Actions JobMachine::next_log(Now now) {
+  for (; reading_ < setup_.nodes; ++reading_) {
+    const auto size = log_sizes_.find(reading_);
+    std::uint64_t& have = state_.mirrored[reading_];
+    if (size == log_sizes_.end() || size->second == have) continue;
+    if (size->second < have) {  // an instance that was started again has a new log
+      journal(store::JournalEvent::gap,
+              {{"node", reading_},
+               {"source", "logs"},
+               {"seconds", 0},
+               {"reason", "the log of " + worker_name(reading_) + " began again"}});
+      state_.earlier[reading_] += have;
+      have = 0;
+      todo_.save = true;  // else the next process would go on in the middle of the new one
+      if (size->second == 0) continue;
+    }
+    todo_.piece = {reading_, have, std::min(kPiece, size->second - have)};
+    return then(Do::read_log);
+  }
+  return logs_are_read(now);
+}
+
+JobMachine::Actions JobMachine::read(Now now, std::uint64_t bytes) {
+  std::uint64_t& have = state_.mirrored[reading_];
+  have += bytes;
+  grown_ = grown_ || bytes > 0;
+  if (bytes == 0 || have >= log_sizes_[reading_]) ++reading_;
+  return next_log(now);
+}
+
+std::vector<std::string> JobMachine::silent_instances() const {
+  std::vector<std::string> out;
+  // Of some services a job may have no logs at all, but not of a part of its instances.
+  if (log_sizes_.empty() && !setup_.tells_every_log) return out;
+  for (int node = 0; node < setup_.nodes; ++node)
+    if (!log_sizes_.contains(node)) out.push_back(worker_name(node));
+  return out;
+}
+
+bool JobMachine::has_all_logs() const {
+  return silent_instances().empty() && std::ranges::all_of(state_.mirrored, [&](const auto& entry) {
+           const auto size = log_sizes_.find(entry.first);
+           return size == log_sizes_.end() || entry.second >= size->second;
+         });
+}
+
+JobMachine::Actions JobMachine::fetched(std::size_t files, std::size_t objects,
+                                        const std::vector<std::string>& impossible) {
+  if (!impossible.empty())
+    outcome_ = {
+        RoundStatus::unrecorded,
+        fmt::format("not all results of {} can be kept: {}", named(), join(impossible, "; ")),
+        "let the job give its results names that files of one folder can have"};
+  journal(store::JournalEvent::fetched, {{"files", files}, {"of", objects}});
+  return then(Do::measure);
+}
+
+JobMachine::Actions JobMachine::measured(std::optional<double> utilization) {
+  // What the judge cannot ask the service for any more.
+  Json fields{{"job", state_.name},
+              {"id", state_.id},
+              {"upload_start_ns", state_.sync_start_ns},
+              {"created_ns", state_.created_ns},
+              {"service_created_ms", seen_.created_ms},
+              {"started_ms", seen_.started_ms},
+              {"duration_ms", seen_.duration_ms}};
+  if (utilization) fields["device_util_percent"] = *utilization;
+  journal(store::JournalEvent::job_ended, std::move(fields));
+  const auto silent = silent_instances();
+  if (outcome_.status == RoundStatus::completed && !silent.empty())
+    outcome_ = {
+        RoundStatus::unrecorded,
+        fmt::format("the service says nothing of a log of {} of {}", join(silent, ", "), named()),
+        "what these instances did is not known; run the round again (--resume --failed)"};
+  if (outcome_.status != RoundStatus::completed) give_up();  // its results stay as they are
+  return end(outcome_);
+}
+
+void JobMachine::journal_start(Now now) {
+  if (seen_.started_ms <= 0 || state_.running) return;
+  state_.running = todo_.save = true;
+  for (int node = 0; node < setup_.nodes; ++node)
+    journal(
+        store::JournalEvent::rank_start,
+        fields_to_json(store::RankStart{
+            .rank = node * setup_.procs, .late_s = late_s(now), .service_ms = seen_.started_ms}),
+        node);
+}
+
+void JobMachine::journal_ends(Now now, EndedBy how) {
+  if (!state_.running) return;
+  const bool ended = cloud::has_ended(seen_.phase);
+  for (int node = 0; node < setup_.nodes; ++node) {
+    const auto told = seen_.exit_codes.find(node);
+    const std::int64_t code = told == seen_.exit_codes.end() ? 0 : told->second;
+    store::RankExit exit{.rank = node * setup_.procs, .ended_by = how, .late_s = late_s(now)};
+    exit.within_s = within_s(now);
+    // Logs are final when the job is: what the service has not handed out is missing.
+    if (const auto size = log_sizes_.find(node); size != log_sizes_.end() && ended) {
+      const auto earlier = state_.earlier.find(node);
+      exit.log_bytes = size->second + (earlier == state_.earlier.end() ? 0 : earlier->second);
+    }
+    if (ended && seen_.started_ms > 0 && seen_.duration_ms > 0)
+      exit.service_ms = seen_.started_ms + seen_.duration_ms;
+    if (how == EndedBy::itself && (code != 0 || seen_.phase == cloud::JobPhase::completed))
+      exit.code = static_cast<int>(std::clamp<std::int64_t>(code, INT_MIN, INT_MAX));
+    else if (how == EndedBy::itself)
+      exit.ended_by = EndedBy::stop;
+    journal(store::JournalEvent::rank_exit, fields_to_json(exit), node);
+  }
+}
+
+double JobMachine::late_s(Now now) const {
+  const std::int64_t since = looked_ns_ != 0          ? now.mono_ns - looked_ns_
+                             : state_.created_ns != 0 ? now.wall_ns - state_.created_ns
+                                                      : 0;
+  return std::max(0.0, static_cast<double>(since) / 1e9);
+}
+
+double JobMachine::within_s(Now now) const {
+  if (asked_for_ns_ != 0) return seconds(Nanoseconds(now.boot_ns - asked_for_ns_));
+  return seconds(std::max(Nanoseconds(now.wall_ns - state_.sync_start_ns), Nanoseconds{}) +
+                 kOtherClock);
+}
+
+}  // namespace assay::launch
