@@ -118,14 +118,17 @@ TEST_F(JobMachineTest, MakesAJobAndFollowsItToItsResults) {
 TEST_F(JobMachineTest, AsksMoreSeldomUntilSomethingChanges) {
   (void)following();
   std::vector<double> pauses;
-  for (int look_number = 0; look_number < 9; ++look_number) {
-    const Sizes sizes = look_number < 7 ? Sizes{} : Sizes{{0, 9}};
-    const Actions todo =
-        look(4, job(look_number < 8 ? JobPhase::waiting : JobPhase::running), sizes);
-    pauses.push_back(seconds(todo.pause));
+  const auto pause_after = [&](JobPhase phase, const Sizes& sizes) {
+    pauses.push_back(seconds(look(4, job(phase), sizes).pause));
     (void)machine_.tick(at(4));
-  }
-  EXPECT_THAT(pauses, ElementsAre(1, 1.5, 2.25, 3.375, 5.0625, 7.59375, 11.390625, 1, 1));
+  };
+  for (int again = 0; again < 9; ++again) pause_after(JobPhase::waiting, {});
+  EXPECT_THAT(pauses, ElementsAre(1, 1.5, 2.25, 3.375, 5.0625, 7.59375, 11.390625, 15, 15));
+  pauses.clear();
+  pause_after(JobPhase::running, {});
+  pause_after(JobPhase::running, {});
+  pause_after(JobPhase::running, {{0, 9}});
+  EXPECT_THAT(pauses, ElementsAre(1, 1.5, 1));
 }
 
 TEST_F(JobMachineTest, TheTimeOfTheStartHoldsUntilTheJobIsThere) {
@@ -156,6 +159,10 @@ TEST_F(JobMachineTest, TheServiceMayBeSilentAsLongAsTheJobMayTakeAndTenSeconds) 
   (void)look(30, running());
   EXPECT_EQ(machine_.tick(at(31)).end_ns, at(30 + 100 + 10).mono_ns);
   EXPECT_EQ(look(90, completed()).end_ns, at(90 + 1800 + 10).mono_ns) << "to fetch";
+  JobMachine::Setup with = setup();
+  with.limits.time = 1h;
+  machine_ = JobMachine(with);
+  EXPECT_EQ(settling().end_ns, at(4 + 3600 + 10).mono_ns);
 }
 
 TEST_F(JobMachineTest, ASilentServiceLosesTheJobOnlyWhenItsTimeIsOver) {
@@ -194,6 +201,8 @@ TEST_F(JobMachineTest, AJobThatWasTakenAwayAndWaitsAgainHasItsWholeTime) {
   (void)look(50, running());
   (void)machine_.tick(at(60));
   EXPECT_EQ(summary(look(60, job(JobPhase::waiting))), "pause");
+  (void)machine_.tick(at(95));
+  EXPECT_EQ(summary(look(95, job(JobPhase::waiting))), "pause") << "and writes nothing";
   (void)machine_.tick(at(100));
   EXPECT_EQ(summary(look(100, running())), "pause");
   (void)machine_.tick(at(125));
