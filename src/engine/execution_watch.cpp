@@ -18,12 +18,8 @@ namespace assay::engine {
 
 namespace {
 
-// For a controller that was told to end at once: its agents kill, and remove containers.
-constexpr Nanoseconds kForceLimit = std::chrono::seconds(20);
 // For agents whose controller was killed: they end their ranks themselves.
 constexpr Nanoseconds kPatience = std::chrono::seconds(20);
-// Two signals of one kind that wait at the same time are one.
-constexpr Nanoseconds kBetweenSignals = std::chrono::milliseconds(100);
 constexpr int kBeginPollMs = 5;
 constexpr int kSlowPollMs = 1000;
 constexpr std::size_t kLogShown = 500;
@@ -124,10 +120,7 @@ void ExecutionWatch::stop(const Execution& execution, Nanoseconds grace) {
   const std::lock_guard guard(mutex_);
   const auto found = live_.find(execution);
   if (found == live_.end()) return;  // its end was reported
-  Live& live = found->second;
-  live.stopped = true;
-  live.force_at_ns =
-      std::min(live.force_at_ns, mono_now_ns() + std::max(grace, kBetweenSignals).count());
+  found->second.stop.want(mono_now_ns(), grace);
   wake();
 }
 
@@ -285,12 +278,10 @@ void ExecutionWatch::find_process(Live& live) {
 }
 
 int ExecutionWatch::wait_of(const Live& live) {
-  if (live.phase == Phase::starting) return live.killed ? kSlowPollMs : kBeginPollMs;
+  if (live.phase == Phase::starting) return live.stop.killed() ? kSlowPollMs : kBeginPollMs;
   if (live.phase == Phase::recalled) return kSlowPollMs;
   if (live.phase != Phase::running) return -1;
-  const std::int64_t at_ns = std::min(live.asked < 2 ? live.force_at_ns : kNotPlanned,
-                                      live.killed ? kNotPlanned : live.kill_at_ns);
-  if (at_ns != kNotPlanned)
+  if (const std::int64_t at_ns = live.stop.next_ns(); at_ns != StopSteps::kNever)
     return static_cast<int>(
         std::clamp<std::int64_t>((at_ns - mono_now_ns()) / 1'000'000 + 1, 0, kSlowPollMs));
   return live.process ? -1 : kSlowPollMs;
@@ -348,7 +339,7 @@ bool ExecutionWatch::step_recalled(const Execution& execution, Live& live, Repor
   // It may have begun while the server was away.
   reports.back().second.at_ns = beginning->wall_ns;
   live.process = std::move(process);
-  live.asked = live.folder.stop_noted() ? 1 : 0;
+  if (live.folder.stop_noted()) live.stop.was_told();
   live.phase = Phase::running;
   return false;
 }
@@ -356,7 +347,7 @@ bool ExecutionWatch::step_recalled(const Execution& execution, Live& live, Repor
 bool ExecutionWatch::step_starting(const Execution& execution, Live& live, Reports& reports) {
   find_process(live);
   auto beginning = live.folder.beginning();
-  if (!beginning && live.stopped) {
+  if (!beginning && live.stop.wanted()) {
     (void)live.folder.decide(never_begins());
     beginning = live.folder.beginning();
   }
@@ -376,12 +367,12 @@ bool ExecutionWatch::step_starting(const Execution& execution, Live& live, Repor
     // A killed process needs a moment to end. Until then it is not to be collected, and has its
     // devices.
     live.process.signal(SIGKILL);
-    live.killed = true;
+    live.stop.kill();
     return false;
   }
   live.process.reap();
   reports.emplace_back(
-      execution, live.stopped
+      execution, live.stop.wanted()
                      ? stopped_before_it_began(execution)
                      : event_of(execution, jobs::EventKind::engine_error,
                                 late ? "the controller did not begin in time"
@@ -396,31 +387,25 @@ void ExecutionWatch::step_running(const Execution& execution, Live& live) {
     sweep(execution, live);
     return;
   }
-  if (!live.stopped) return;
   const std::int64_t now_ns = mono_now_ns();
-  if (live.asked == 0 || (live.asked == 1 && now_ns >= live.force_at_ns)) {
-    if (live.asked == 0) live.folder.note_stop();
-    live.process.signal(SIGTERM);
-    live.force_at_ns = std::max(live.force_at_ns, now_ns + kBetweenSignals.count());
-    if (++live.asked == 2) live.kill_at_ns = now_ns + kForceLimit.count();
-  }
-  if (now_ns >= live.kill_at_ns && !live.killed) {
-    live.killed = true;
-    live.process.signal(SIGKILL);
-  }
+  const StopSteps::Step due = live.stop.due(now_ns);
+  if (due == StopSteps::Step::none) return;
+  if (due == StopSteps::Step::tell) live.folder.note_stop();
+  live.process.signal(due == StopSteps::Step::kill ? SIGKILL : SIGTERM);
+  live.stop.did(due, now_ns);
 }
 
 // --- ending
 
 void ExecutionWatch::sweep(const Execution& execution, Live& live) {
   auto done = std::make_shared<std::atomic<bool>>(false);
-  const Nanoseconds patience = live.killed ? Nanoseconds(0) : kPatience;
+  const Nanoseconds patience = live.stop.killed() ? Nanoseconds(0) : kPatience;
   // Its place first: a thread that has begun must not be without one. It waits for the mutex, which
   // is held here, before it forgets the execution.
   sweepers_.push_back({std::jthread(), done});
   try {
     sweepers_.back().thread =
-        std::jthread([this, execution, folder = live.folder, stopped = live.stopped,
+        std::jthread([this, execution, folder = live.folder, stopped = live.stop.wanted(),
                       unseen = live.ended_unseen, patience, done](const std::stop_token& stop) {
           finish(execution, folder, {stopped, unseen}, patience, stop);
           done->store(true);

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
-#include <limits>
 #include <list>
 #include <map>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "engine/controller.h"
 #include "engine/device_allocation.h"
 #include "engine/embedded_engine.h"
+#include "engine/stop_steps.h"
 
 namespace assay::engine {
 
@@ -38,8 +38,6 @@ class ExecutionWatch {
   [[nodiscard]] std::filesystem::path run_of(const Execution& execution);
 
  private:
-  static constexpr std::int64_t kNotPlanned = std::numeric_limits<std::int64_t>::max();
-
   enum class Phase {
     waiting,   ///< for the thread that starts
     starting,  ///< the process is there; it has not begun
@@ -52,12 +50,8 @@ class ExecutionWatch {
     ExecutionFolder folder;
     Phase phase = Phase::waiting;
     ControllerProcess process{};
-    std::int64_t begin_by_ns = kNotPlanned;
-    bool stopped = false;  ///< the platform wants its end
-    int asked = 0;         ///< how often its controller was told to end: twice is at once
-    std::int64_t force_at_ns = kNotPlanned;  ///< when it is told the second time
-    std::int64_t kill_at_ns = kNotPlanned;
-    bool killed = false;
+    std::int64_t begin_by_ns = 0;
+    StopSteps stop{};
     bool ended_unseen = false;  ///< while no server watched it
   };
   struct Sweeper {
@@ -96,7 +90,7 @@ class ExecutionWatch {
 
   void sweep(const Execution& execution, Live& live);
   struct Circumstances {
-    bool stopped = false;  ///< as Live::stopped
+    bool stopped = false;  ///< the platform wanted its end
     bool unseen = false;   ///< as Live::ended_unseen
   };
   void finish(const Execution& execution, const ExecutionFolder& folder, const Circumstances& how,
