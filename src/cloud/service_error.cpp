@@ -72,7 +72,7 @@ std::string advice_for(const Refusal& refusal, int status) {
   if (!refusal.understood)
     return "the endpoint does not answer like the service: check it, and the proxy";
   if (status == 401) return "check the credentials";
-  if (status == 429 || status == 503) return "the service is busy: try again later";
+  if (http::turned_away(status) || status == 503) return "the service is busy: try again later";
   if (status >= 500) return "the service failed: try again later";
   return {};
 }

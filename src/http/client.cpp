@@ -39,7 +39,7 @@ bool passing(CURLcode code) {
 }
 
 bool passing(int status) {
-  return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 ||
+  return turned_away(status) || status == 408 || status == 500 || status == 502 || status == 503 ||
          status == 504;
 }
 
@@ -194,7 +194,7 @@ Response Client::send(const Request& request, const Exchange& exchange) {
         continue;
       }
       const bool had_no_effect =
-          response.status == 429 || (response.status == 503 && after.has_value());
+          turned_away(response.status) || (response.status == 503 && after.has_value());
       const bool again = passing(response.status) && (request.may_repeat() || had_no_effect);
       if (!again || last ||
           after.value_or(Nanoseconds(0)) > state_->options.retry.max_retry_after) {

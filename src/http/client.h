@@ -36,7 +36,7 @@ struct Request {
   std::variant<std::string, FileSlice> body;
   /// Whether sending it twice does no harm. When unset, true for all but POST and PATCH. A request
   /// that may not be repeated is tried again only when it certainly had no effect: no connection,
-  /// 429, or 503 with Retry-After.
+  /// 425, 429, or 503 with Retry-After.
   std::optional<bool> repeatable;
 
   [[nodiscard]] std::string host() const;  ///< as the Host header has it

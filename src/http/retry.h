@@ -18,6 +18,11 @@ struct RetryPolicy {
   Nanoseconds max_retry_after = std::chrono::minutes(2);  ///< a longer Retry-After ends the tries
 };
 
+/// "Later": the request was turned away and had no effect (too early, too many).
+[[nodiscard]] constexpr bool turned_away(int status) noexcept {
+  return status == 425 || status == 429;
+}
+
 /// Full jitter: uniform between 0 and `first_pause` · 2^(failures-1), at most `max_pause`.
 /// `failures` counts from 1.
 [[nodiscard]] Nanoseconds jittered_pause(const RetryPolicy& policy, int failures,

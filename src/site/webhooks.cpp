@@ -188,7 +188,7 @@ Webhook::Send send_by_http() {
       request.set_header("X-Assay-Signature", delivery.signature);
       const http::Response response = client->send(request);
       if (response.ok()) return Webhook::Outcome{};
-      const bool later = response.status == 408 || response.status == 425 || response.status == 429;
+      const bool later = response.status == 408 || http::turned_away(response.status);
       const bool refused = response.status >= 400 && response.status < 500 && !later;
       return Webhook::Outcome{refused ? Webhook::Answer::refused : Webhook::Answer::failed,
                               fmt::format("status {}", response.status)};

@@ -16,7 +16,7 @@ namespace {
 
 bool may_pass(const Error& error, Patience patience) {
   if (const auto* refusal = dynamic_cast<const cloud::ServiceError*>(&error))
-    return refusal->status() >= 500 || refusal->status() == 429;
+    return refusal->status() >= 500 || http::turned_away(refusal->status());
   // What was cancelled without the user's wish had a limit of its own; end_at() is about the same.
   return patience == Patience::with_silence &&
          (dynamic_cast<const http::ExchangeError*>(&error) != nullptr ||

@@ -29,8 +29,8 @@ class OutOfTime : public Error {
   std::string cause_;
 };
 
-/// What is waited out: a service that answers that it is busy or in trouble (429, 5xx), or also one
-/// from which no whole answer comes (http::ExchangeError).
+/// What is waited out: a service that answers that it is busy or in trouble (425, 429, 5xx), or
+/// also one from which no whole answer comes (http::ExchangeError).
 enum class Patience { with_a_busy_service, with_silence };
 
 /// Repeats what fails because the service cannot be reached or is in trouble, with growing pauses,

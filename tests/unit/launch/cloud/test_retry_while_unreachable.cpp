@@ -37,6 +37,20 @@ TEST_F(Retry, WaitsForABusyServiceAndSaysSo) {
   EXPECT_EQ(said_, "asking: busy");
 }
 
+TEST_F(Retry, WaitsForAServiceThatTurnsItAwayAndNotForOneThatRefuses) {
+  for (const int status : {425, 429, 404}) {
+    int calls = 0;
+    const auto refused_twice = [&] {
+      if (++calls < 3) throw cloud::ServiceError(status, "", ErrorKind::environment, "no", "h", "");
+    };
+    try {
+      make(Patience::with_a_busy_service)("asking", refused_twice);
+    } catch (const cloud::ServiceError&) {
+    }
+    EXPECT_EQ(calls, status == 404 ? 1 : 3) << status;
+  }
+}
+
 TEST_F(Retry, WaitsForASilentServiceOnlyWhenItIsToldTo) {
   int calls = 0;
   const auto twice_silent = [&] {
