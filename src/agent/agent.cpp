@@ -347,6 +347,7 @@ void Agent::finish() {
 void Agent::close_output() {
   last_messages_.cancel();
   output_.close();
+  loop_.stop();  // not when a command that cannot be killed ends
 }
 
 void Agent::send(const Report& report) {

@@ -2,18 +2,22 @@
 
 #include <cstdio>
 
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
 #include <fmt/format.h>
-#include <poll.h>
 
 #include "core/error.h"
-#include "core/parallel.h"
-#include "core/subprocess.h"
+#include "core/run_async.h"
 
 namespace assay::agent {
 
 namespace {
 
-constexpr int kBetweenCleanUps_ms = 100;
+constexpr auto kBetweenCleanUps = std::chrono::milliseconds(100);
 
 std::vector<std::string> arguments_of(const Json& command) {
   std::vector<std::string> arguments;
@@ -39,17 +43,24 @@ int run_inheriting(const std::vector<std::string>& arguments) {
 
 // A container whose client was killed goes on without it. Removed while its own supervisor lives it
 // goes at once; afterwards its runtime may need a second attempt to notice.
-bool succeeds_before(std::int64_t deadline_ns, const std::vector<std::string>& command) {
+asio::awaitable<bool> succeeds_before(std::int64_t deadline_ns, std::vector<std::string> command) {
+  asio::steady_timer pause(co_await asio::this_coro::executor);
   for (std::int64_t left = 0; (left = deadline_ns - mono_now_ns()) > 0;) {
-    CommandOptions options;
-    options.timeout = Nanoseconds(left);
-    const CommandResult result = run_command(command, options);
-    // Docker's answer for one that has removed itself; older ones fail with it.
-    if (result.status.ok() || result.err.find("No such container") != std::string::npos)
-      return true;
-    ::poll(nullptr, 0, kBetweenCleanUps_ms);
+    // Made here: GCC 12 cannot have a list of initializers in an awaited expression.
+    SpawnOptions options;
+    options.argv = command;
+    RunLimits limits;
+    limits.total = Nanoseconds(left);
+    try {
+      const CommandResult result = co_await run_async(std::move(options), limits);
+      // Docker's answer for one that has removed itself; older ones fail with it.
+      if (result.ok() || result.err.find("No such container") != std::string::npos) co_return true;
+    } catch (const Error&) {  // It cannot be started now.
+    }
+    pause.expires_after(kBetweenCleanUps);
+    co_await pause.async_wait(asio::use_awaitable);
   }
-  return false;
+  co_return false;
 }
 
 }  // namespace
@@ -66,23 +77,39 @@ int run_until_one_succeeds(const Json& commands) {
   return code;
 }
 
-std::vector<bool> clean_up(const std::vector<std::vector<std::string>>& commands,
-                           Nanoseconds limit) {
+asio::awaitable<std::vector<bool>> clean_up(std::vector<std::vector<std::string>> commands,
+                                            Nanoseconds limit) {
+  const auto executor = co_await asio::this_coro::executor;
   const std::int64_t deadline_ns = mono_now_ns() + limit.count();
+  std::vector<bool> done(commands.size(), true);
+  std::size_t open = 0;
+  asio::steady_timer all_done(executor, asio::steady_timer::time_point::max());
   // A node has a container for each of its devices, and a runtime takes seconds for one of them.
-  std::vector<char> done(commands.size());  // bits of a vector<bool> share their bytes
-  run_parallel(commands.size(), static_cast<int>(commands.size()), {},
-               [&](std::size_t i, const std::stop_token&) {
-                 done[i] = commands[i].empty() || succeeds_before(deadline_ns, commands[i]);
-               });
-  return {done.begin(), done.end()};
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    if (commands[i].empty()) continue;
+    ++open;
+    asio::co_spawn(executor, succeeds_before(deadline_ns, std::move(commands[i])),
+                   [&, i](const std::exception_ptr& error, bool succeeded) {
+                     done[i] = !error && succeeded;
+                     if (--open == 0) all_done.cancel();
+                   });
+  }
+  while (open > 0) {
+    asio::error_code ec;
+    co_await all_done.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+  }
+  co_return done;
 }
 
 void run_cleanups(const std::vector<std::string>& commands) {
   std::vector<std::vector<std::string>> argument_lists;
   for (const std::string& text : commands)
     argument_lists.push_back(arguments_of(parse_json_or_null(text)));
-  (void)clean_up(argument_lists);
+  asio::io_context loop(1);
+  asio::co_spawn(loop, clean_up(std::move(argument_lists)),
+                 // A command that cannot be killed is not waited for.
+                 [&](const std::exception_ptr&, const std::vector<bool>&) { loop.stop(); });
+  loop.run();
 }
 
 }  // namespace assay::agent

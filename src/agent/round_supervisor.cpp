@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <poll.h>
 #include <signal.h>
@@ -35,6 +36,8 @@ constexpr std::int64_t kTicksPerHeartbeat = 5;
 // To look into the environment of every process costs a few milliseconds.
 constexpr std::int64_t kBetweenMarks = 10'000'000'000;
 constexpr std::int64_t kFirstMarks = 1'000'000'000;
+// Of containers that were not gone when their ranks were killed.
+constexpr Nanoseconds kSecondCleanupLimit = kCleanupLimit / 2;
 
 // Programs that were copied to this node came with the libraries that it may lack. Only they get
 // them: a command of the user's has its own.
@@ -254,15 +257,12 @@ void RoundSupervisor::tick() {
   const std::int64_t mono = mono_now_ns();
   ticks_ = (mono - started_ns_) / Nanoseconds(kTick).count();
   children_changed();
-  if (phase_ == Phase::ended || phase_ == Phase::closing) return;
+  if (phase_ == Phase::ended || (phase_ == Phase::closing && !removing_)) return;
   if (phase_ == Phase::running && !rests_) check_limits(mono);
   if (phase_ == Phase::running && !rests_ && ticks_ % kTicksPerHeartbeat == 0) check_rest(mono);
-  if (phase_ == Phase::stopping && mono >= kill_at_ns_) {
-    remove_containers();
-    kill_everything();
-  }
+  if (phase_ == Phase::stopping && mono >= kill_at_ns_) kill_round();
   if (phase_ == Phase::leftovers) look_for_leftovers();
-  if (phase_ == Phase::closing || phase_ == Phase::ended) return;
+  if ((phase_ == Phase::closing && !removing_) || phase_ == Phase::ended) return;
   if (ticks_ % kTicksPerHeartbeat == 0) {
     send_heartbeat();
     send_live();
@@ -287,7 +287,7 @@ void RoundSupervisor::children_changed() {
     if (ranks_[i]->exit()->ok() && !stop_cause_) request_.ranks[i].cleanup.clear();
     if (!rests_) report_exit(*ranks_[i]);
   }
-  if (any_running() || (only_watches() && phase_ == Phase::running)) return;
+  if (removing_ || any_running() || (only_watches() && phase_ == Phase::running)) return;
   if (ssh_ && !ssh_->visitors().finish()) return;
   if (!rests_) finish_watching(mono_now_ns());
   phase_ = Phase::leftovers;
@@ -379,6 +379,16 @@ std::vector<pid_t> RoundSupervisor::job_processes() const {
   return {found.begin(), found.end()};
 }
 
+// Containers first: one that is removed while its own supervisor lives goes at once.
+void RoundSupervisor::kill_round() {
+  if (removing_) return;
+  if (std::exchange(removed_at_kill_, true)) return kill_everything();
+  remove_containers([this] {
+    kill_everything();
+    children_changed();
+  });
+}
+
 void RoundSupervisor::kill_everything() {
   for (const auto& rank : ranks_) rank->signal(SIGKILL);
   for (const pid_t pid : living_processes()) ::kill(pid, SIGKILL);
@@ -412,13 +422,17 @@ void RoundSupervisor::look_for_leftovers() {
 
 void RoundSupervisor::close() {
   phase_ = Phase::closing;
+  remove_containers([this] { finish(); });
+  ssh_.reset();
+}
+
+void RoundSupervisor::finish() {
   timer_.cancel();
-  remove_containers();
   for (const auto& rank : ranks_) rank->close_output();
   ssh_.reset();
   dlws_home_.reset();
   report_log_errors();
-  const auto finish = [this] {
+  const auto end_round = [this] {
     // Zombies that were adopted from the ranks.
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
@@ -440,23 +454,31 @@ void RoundSupervisor::close() {
     done_();
   };
   if (recorder_)
-    recorder_->stop(finish);
+    recorder_->stop(end_round);
   else
-    asio::post(loop_, finish);
+    asio::post(loop_, end_round);
 }
 
-void RoundSupervisor::remove_containers() {
+void RoundSupervisor::remove_containers(std::function<void()> then) {
   std::vector<std::vector<std::string>> commands;
   for (std::size_t i = 0; i < ranks_.size(); ++i) commands.push_back(request_.ranks[i].cleanup);
   if (ssh_ && ssh_->visitors().used_container()) commands.push_back(request_.ssh.cleanup);
-  const std::vector<bool> removed = clean_up(commands);
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    const bool of_a_rank = i < ranks_.size();
-    if (removed[i] && of_a_rank) request_.ranks[i].cleanup.clear();
-    if (removed[i] || phase_ != Phase::closing) continue;
-    send_gap(of_a_rank ? "rank" + std::to_string(ranks_[i]->rank()) : "ssh", 0,
-             "its container could not be removed with " + commands[i].front());
-  }
+  if (std::ranges::all_of(commands, &std::vector<std::string>::empty)) return then();
+  const bool again = phase_ == Phase::closing && removed_at_kill_;
+  removing_ = true;
+  const auto gone = [this, commands, then = std::move(then)](const std::exception_ptr& /*error*/,
+                                                             const std::vector<bool>& removed) {
+    removing_ = false;
+    for (std::size_t i = 0; i < removed.size(); ++i) {
+      const bool of_a_rank = i < ranks_.size();
+      if (removed[i] && of_a_rank) request_.ranks[i].cleanup.clear();
+      if (removed[i] || phase_ != Phase::closing) continue;
+      send_gap(of_a_rank ? "rank" + std::to_string(ranks_[i]->rank()) : "ssh", 0,
+               "its container could not be removed with " + commands[i].front());
+    }
+    then();
+  };
+  asio::co_spawn(loop_, clean_up(commands, again ? kSecondCleanupLimit : kCleanupLimit), gone);
 }
 
 bool RoundSupervisor::any_running() const {

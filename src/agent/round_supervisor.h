@@ -76,11 +76,14 @@ class RoundSupervisor {
   [[nodiscard]] std::vector<evidence::FileRecord> written_files() const;
   void list_given_files();
   void list_files(RoundEnd& end);
+  void kill_round();
   void kill_everything();
   void look_for_leftovers();
   [[nodiscard]] bool was_asked_with_its_rank(pid_t pid) const;
   void close();
-  void remove_containers();
+  void finish();
+  /// Goes on with `then` when they are gone or the time for it is over; heartbeats go on meanwhile.
+  void remove_containers(std::function<void()> then);
   [[nodiscard]] std::vector<pid_t> living_processes() const;
   /// No rank is started here: the node is watched until a stop.
   [[nodiscard]] bool only_watches() const noexcept { return request_.ranks.empty(); }
@@ -118,6 +121,8 @@ class RoundSupervisor {
   std::int64_t ticks_ = 0;
   std::optional<EndedBy> stop_cause_;
   std::int64_t kill_at_ns_ = 0;
+  bool removing_ = false;  // containers
+  bool removed_at_kill_ = false;
   Leftovers leftovers_;
   LiveFile live_telemetry_;
   int most_marked_ = 0;  // processes at once

@@ -279,4 +279,36 @@ TEST_F(DockerContainers, AKilledAgentLeavesNone) {
   EXPECT_THAT(read_file(folder_ / "docker.log"), HasSubstr("rm --force assay-"));
 }
 
+class SlowRuntime : public AssayTest {};
+
+// A docker whose first removal hangs, and whose containers fail at once.
+TEST_F(SlowRuntime, AnAgentThatIsKilledWhileItRemovesAContainerLeavesThatToTheController) {
+  const std::string removals = (folder_ / "removals").string();
+  fs::create_directory(folder_ / "bin");
+  const fs::path docker = write(
+      "bin/docker", "#!/bin/sh\ncase \"$1\" in\nrun) exit 3 ;;\nrm)\n  echo $$ >> " + removals +
+                        "\n  [ $(wc -l < " + removals + ") -gt 1 ] || exec sleep 60 ;;\nesac\n");
+  fs::permissions(docker, fs::perms::owner_all);
+  ::setenv("PATH", (docker.parent_path().string() + ":" + ::getenv("PATH")).c_str(), 1);
+  const pid_t pid = start({"run", write("suite.yaml", R"(name: c
+container: {runtime: docker, image: any}
+cases:
+  - name: probe
+    procs: 1
+    command: [/bin/true]
+)")
+                                      .string()});
+  ASSERT_TRUE(eventually([&] { return !read_file_or_empty(removals).empty(); }, 30s));
+  const std::vector<pid_t> agents = agents_of(pid);
+  ASSERT_EQ(agents.size(), 1U);
+  send_signal(agents[0], SIGKILL);
+  const auto end = wait(pid, 60s);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->code, 5) << read_file(folder_ / "assay.log");
+  const std::string tried = read_file(removals);
+  const auto pids = split(trim(tried), '\n');
+  ASSERT_EQ(pids.size(), 2U) << tried;
+  EXPECT_FALSE(fs::exists("/proc/" + std::string(pids[0]))) << "the removal that hung";
+}
+
 }  // namespace assay::e2e

@@ -275,6 +275,32 @@ TEST_F(Rounds, TheContainerOfARankThatSucceededByItselfIsNotRemovedAgain) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "removed"));
 }
 
+// Before its rank is killed and after it, in less time than the controller gives the end of a
+// round.
+TEST_F(Rounds, AContainerThatCannotBeRemovedIsNamedWhileTheHeartbeatsGoOn) {
+  RoundRequest round = request("trap '' TERM; echo ready; while :; do sleep 0.05; done");
+  round.ranks[0].cleanup = {"/bin/false"};
+  round.time_limit = 500ms;
+  std::int64_t beat_ns = 0;
+  std::int64_t longest_ns = 0;
+  int after_the_exit = 0;
+  on_report_ = [&](RoundSupervisor&, const Report& report) {
+    if (!std::holds_alternative<Heartbeat>(report)) return;
+    const std::int64_t at = mono_now_ns();
+    if (beat_ns != 0) longest_ns = std::max(longest_ns, at - beat_ns);
+    beat_ns = at;
+    after_the_exit += first("rank_exit").is_null() ? 0 : 1;
+  };
+  const std::int64_t begin = mono_now_ns();
+  run(round);
+  EXPECT_LT(mono_now_ns() - begin, Nanoseconds(20s).count());
+  EXPECT_FALSE(first("round_end").is_null());
+  EXPECT_EQ(first("gap")["reason"], "its container could not be removed with /bin/false");
+  EXPECT_EQ(first("rank_exit")["signal"], SIGKILL);
+  EXPECT_LT(longest_ns, Nanoseconds(5s).count()) << "the agent seemed dead";
+  EXPECT_GE(after_the_exit, 3);
+}
+
 TEST_F(Rounds, ADaemonLeftBehindIsKilledAndCounted) {
   run(request("setsid sleep 60 >/dev/null 2>&1 &"));
   EXPECT_EQ(first("rank_exit")["code"], 0);
