@@ -28,6 +28,7 @@
 #include "core/json.h"
 #include "core/json_error.h"
 #include "core/parse_number.h"
+#include "core/process_name.h"
 #include "core/process_tree.h"
 #include "core/version.h"
 #include "entry/node_command.h"
@@ -77,6 +78,12 @@ std::optional<Place> place_of(std::string_view text) {
   const auto first = assay::parse_number<int>(text.substr(plus + 1), 0);
   if (!component || !first) return std::nullopt;
   return Place{*first + *own, std::to_string(*component)};
+}
+
+void say_begun(int node) {
+  const assay::agent::Begun begun{{assay::process_name(::getpid())}};
+  fmt::print("{}", assay::agent::Encoder().encode(node, assay::agent::to_json(begun)));
+  std::fflush(stdout);
 }
 
 int serve(const Place& place) {
@@ -145,8 +152,10 @@ int main(int argc, char** argv) {
       }
     }
     if (command == "--node" && argc == 3) {
-      if (const auto place = place_of(argv[2]))
+      if (const auto place = place_of(argv[2])) {
+        say_begun(place->node);
         return assay::agent::run_guarded([&] { return serve(*place); });
+      }
     }
   } catch (const assay::Error& error) {
     fmt::print(stderr, "assay-agent: {}\n", error.what());

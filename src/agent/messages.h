@@ -17,7 +17,18 @@ namespace assay::agent {
 // The messages between controller and agent, one struct each; docs/dev/agent-protocol.md
 // describes them. kType is the message's "type".
 
-/// The first report: the agent's identity. What it could not find out is empty.
+/// Before anything that could hang: whom to end where no hello follows.
+struct Begun {
+  static constexpr const char* kType = "begun";
+  std::vector<std::string> processes{};  ///< the guardian's name (core/process_name.h)
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("processes", self.processes);
+  }
+};
+
+/// The agent's identity: it serves. What it could not find out is empty.
 struct Hello {
   static constexpr const char* kType = "hello";
   int protocol = 0;
@@ -72,7 +83,7 @@ struct Relay {
 };
 
 /// Agent → controller.
-using Report = std::variant<Hello, RankStart, RankExit, StartFailed, LimitReached, Heartbeat,
+using Report = std::variant<Begun, Hello, RankStart, RankExit, StartFailed, LimitReached, Heartbeat,
                             Output, Gap, Unkillable, RoundEnd, SystemReport, Checks, ClockReading,
                             DataListings, ListeningOn, Connections, Executions, CachesDropped,
                             FreePort, FileOffered, FileFetched, FetchProgress, Relay, Refusal>;

@@ -99,23 +99,26 @@ asio::awaitable<std::map<int, std::string>> Fleet::try_connect(int nodes) {
   co_await wait_for_hellos(nodes, limit);
   retries_.clear();
   if (!abandoned_) co_await share_programs(nodes);
-  while (abandoned_ && !channels_.empty()) close_channel(channels_.begin()->first);
+  for (int node = 0; abandoned_ && node < size(); ++node) give_up(node);
   co_await closed();
-  if (abandoned_)
+  if (abandoned_) {
+    co_await settle();
     throw Error(ErrorKind::launch, "stopped while the agents were being started", {},
                 "'assay run --resume' goes on");
+  }
 
   std::map<int, std::string> missing;
   for (int node = 0; node < nodes; ++node) {
     if (present_.contains(node)) continue;
     const auto failure = failures_.find(node);
-    missing[node] =
-        failure == failures_.end() ? "no answer in " + format_duration(limit) : failure->second;
+    missing[node] = failure != failures_.end() ? failure->second
+                    : begun_.contains(node)
+                        ? "its agent began, and said nothing more in " + format_duration(limit)
+                        : "no answer in " + format_duration(limit);
   }
   // Those that answered end when this fleet does; the others may wait forever.
-  for (int node = 0; node < nodes; ++node)
-    if (!present_.contains(node)) close_channel(node);
-  co_await closed();
+  for (const auto& [node, why] : missing) give_up(node);
+  co_await settle();
   if (present_.empty() && failures_.empty() && !waiting_for_.empty())
     throw Error(ErrorKind::launch,
                 "no agent came within " + format_duration(limit) + ": " + waiting_for_, {},
@@ -346,6 +349,14 @@ void Fleet::drop(int node) {
     close_channel(node);
 }
 
+// An agent that has begun and says nothing may be stopped, and does not see that its input ends.
+void Fleet::give_up(int node) {
+  const bool stays =
+      begun_.contains(node) && !present_.contains(node) && outlives_its_channel(node);
+  close_channel(node);
+  if (stays) sweep(node, {.agents = identity(node).processes});
+}
+
 void Fleet::close_channel(int node) {
   present_.erase(node);
   const auto found = channels_.find(node);
@@ -362,6 +373,7 @@ void Fleet::close_channel(int node) {
   for (const int other : channel->command().nodes) {
     channels_.erase(other);
     present_.erase(other);
+    begun_.erase(other);
   }
 }
 
@@ -373,7 +385,10 @@ void Fleet::on_message(int node, const Json& message) {
   } catch (const Error& error) {
     report = agent::Refusal{error.message()};
   }
-  if (const auto* hello = std::get_if<agent::Hello>(&report)) {
+  if (auto* begun = std::get_if<agent::Begun>(&report)) {
+    begun_.insert(node);
+    identities_[node].processes = std::move(begun->processes);
+  } else if (const auto* hello = std::get_if<agent::Hello>(&report)) {
     present_.insert(node);
     equipped_.erase(node);
     identities_[node] = *hello;
@@ -415,6 +430,13 @@ void Fleet::give_reason(const std::vector<int>& nodes, const std::string& reason
   changed_.cancel();
 }
 
+// On this machine closing the channel is enough, and where an allocation is given back, too.
+bool Fleet::outlives_its_channel(int node) const {
+  const auto found = channels_.find(node);
+  return !launcher_.traits().one_machine && found != channels_.end() &&
+         !found->second->command().ask_to_end;
+}
+
 asio::awaitable<void> Fleet::disconnect() {
   leaving_ = true;
   listener_ = {};
@@ -424,13 +446,9 @@ asio::awaitable<void> Fleet::disconnect() {
     channel->close_input();
   }
   co_await wait(kByeLimit, [this] { return channels_.empty(); });
-  // On this machine closing the channel is enough, and where an allocation is given back, too.
   std::vector<int> left;
-  if (!launcher_.traits().one_machine)
-    for (const int node : present_)
-      if (const auto found = channels_.find(node);
-          found != channels_.end() && !found->second->command().ask_to_end)
-        left.push_back(node);
+  for (const int node : present_)
+    if (outlives_its_channel(node)) left.push_back(node);
   while (!channels_.empty()) close_channel(channels_.begin()->first);
   for (const int node : left) sweep(node, {.agents = identity(node).processes});
   co_await settle();

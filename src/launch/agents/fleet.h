@@ -97,7 +97,8 @@ class Fleet {
   void sweep(int node, const Remains& remains);
   asio::awaitable<void> settle();
 
-  /// The hello of the node's agent when it last came; an empty one if it never did.
+  /// The hello of the node's agent when it last came; an empty one if it never did, with the
+  /// processes of one that has only begun.
   [[nodiscard]] const agent::Hello& identity(int node) const;
 
   /// Ends a question that is being asked; nodes that have not answered by now are left out.
@@ -142,7 +143,10 @@ class Fleet {
   bool try_again(const ChannelCommand& command, const std::string& reason, int attempt,
                  std::int64_t since_ns);
   void ping();
+  void give_up(int node);
   void close_channel(int node);
+  /// Whether a stopped agent stays when the way to it is closed.
+  [[nodiscard]] bool outlives_its_channel(int node) const;
   asio::awaitable<void> run_sweep(int node, std::vector<std::string> args);
   asio::awaitable<void> closed();  // what was closed is gone
   asio::awaitable<void> wait(Nanoseconds limit, const std::function<bool()>& until);
@@ -151,6 +155,7 @@ class Fleet {
   const Launcher& launcher_;
   std::vector<std::string> hosts_;
   std::map<int, std::shared_ptr<Channel>> channels_;  // by node; several may share one
+  std::set<int> begun_;                               // nodes whose agent was started
   std::set<int> present_;                             // nodes whose agent came
   std::map<int, std::string> failures_;
   std::map<int, agent::Hello> identities_;

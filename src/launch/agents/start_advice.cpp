@@ -45,6 +45,9 @@ constexpr std::array kAdvice{
     Advice{"tar: not found", "install tar on the host"},
     Advice{"allows sftp connections only",
            "the account may only transfer files there: take another user (cluster.ssh.user)"},
+    Advice{"said nothing more",
+           "something there stops or blocks new processes: look at the host's load, disks and "
+           "drivers"},
     Advice{"ended with exit 0",
            "ssh gets there, but another command was run than the agent: see ForceCommand in the "
            "host's sshd_config, and command= of the key in its authorized_keys"},

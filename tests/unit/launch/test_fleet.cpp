@@ -23,6 +23,8 @@ class OverheardLauncher : public Launcher {
  public:
   explicit OverheardLauncher(std::filesystem::path file)
       : Launcher(far_away()), file_(std::move(file)) {}
+  /// What its output goes through.
+  std::string filter = "cat";
 
  private:
   static plan::Cluster far_away() {
@@ -33,7 +35,7 @@ class OverheardLauncher : public Launcher {
   std::vector<std::string> do_hosts(const plan::Plan& /*plan*/) const override { return {"far"}; }
   std::vector<ChannelCommand> do_render(const std::vector<std::string>& /*hosts*/) const override {
     const std::string script = "tee " + shell_quote(file_.string()) + " | " +
-                               shell_quote(ASSAY_BIN_DIR "/assay-agent") + " --node 0";
+                               shell_quote(ASSAY_BIN_DIR "/assay-agent") + " --node 0 | " + filter;
     return {{{"/bin/sh", "-c", script}, {0}, "far", {}}};
   }
   std::vector<std::string> do_agent_command(const std::string& /*host*/,
@@ -43,6 +45,8 @@ class OverheardLauncher : public Launcher {
     argv.insert(argv.end(), args.begin(), args.end());
     return argv;
   }
+
+  Nanoseconds do_start_limit() const override { return 5s; }
 
   std::filesystem::path file_;
 };
@@ -65,7 +69,7 @@ class Fleets : public ::testing::Test {
   const testing::TemporaryFolder folder_;
   const std::filesystem::path told_ = folder_.path() / "told";
   asio::io_context loop_{1};
-  const OverheardLauncher launcher_{told_};
+  OverheardLauncher launcher_{told_};
   Fleet fleet_{loop_, launcher_, {"far"}};
 };
 
@@ -87,6 +91,35 @@ TEST_F(Fleets, KillAnAgentThatIsStoppedWithItsGuardianAtTheEnd) {
   disconnect();
   for (const std::string& name : fleet_.identity(0).processes)
     EXPECT_TRUE(testing::eventually([&] { return !find_process(name); })) << name;
+}
+
+// Its input is closed, and it cannot see that.
+TEST_F(Fleets, KillAnAgentThatWasStoppedWithItsGuardianBeforeItSaidHello) {
+  const std::string name_file = (folder_.path() / "name").string();
+  // Stops what has begun, and lets nothing more through.
+  launcher_.filter =
+      "{ read -r begun; name=$(echo \"$begun\" | sed 's/.*\\[\"\\(.*\\)\"\\].*/\\1/'); "
+      "pid=$(echo \"$name\" | cut -d: -f3); "
+      "until agent=$(cat /proc/$pid/task/$pid/children) && [ -n \"$agent\" ]; do :; done; "
+      "kill -STOP $pid $agent; echo $name $agent > " +
+      shell_quote(name_file) + "; echo \"$begun\"; exec cat > /dev/null; }";
+  std::map<int, std::string> missing;
+  bool over = false;
+  asio::co_spawn(loop_, fleet_.try_connect(),
+                 [&](const std::exception_ptr&, const std::map<int, std::string>& without) {
+                   missing = without;
+                   over = true;
+                 });
+  while (!over && loop_.run_one_for(60s) > 0) {
+  }
+  EXPECT_THAT(missing[0], HasSubstr("its agent began, and said nothing more in 5"));
+  const std::string written = read_file(name_file);
+  const auto words = split(trim(written), ' ');
+  ASSERT_EQ(words.size(), 2U) << written;
+  EXPECT_TRUE(testing::eventually([&] { return !find_process(words[0]); })) << written;
+  EXPECT_TRUE(testing::eventually([&] {
+    return !std::filesystem::exists("/proc/" + std::string(words[1]));
+  })) << written;
 }
 
 }  // namespace
