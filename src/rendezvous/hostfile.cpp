@@ -20,22 +20,22 @@ bool is_word_character(char c) {
          c == '-' || c == '_';
 }
 
-/// horovodrun takes letters, digits, '.', '-' and '_'; MPICH splits at ':'; OpenMPI takes IPv6 too.
-bool fits(std::string_view host, HostfileForm form) {
-  if (host.empty() || host[0] == '-' || host.size() > 253) return false;
-  return std::ranges::all_of(host, [&](char c) {
-    return is_word_character(c) || (form == HostfileForm::openmpi && c == ':');
-  });
+/// horovodrun takes letters, digits, '.', '-' and '_'; MPICH splits at ':', and OpenMPI reads an
+/// IPv6 address, but cannot start anything there.
+bool fits(std::string_view host) {
+  return !host.empty() && host[0] != '-' && host.size() <= 253 &&
+         std::ranges::all_of(host, is_word_character);
 }
 
 [[noreturn]] void bad_host(std::string_view host, HostfileForm form, const std::string& where) {
   const bool colon = host.find(':') != std::string_view::npos;
-  throw Error(ErrorKind::config,
-              fmt::format("'{}' cannot be a host of the form {}", ellipsize(printable(host), 80),
-                          to_text(form)),
-              where,
-              colon ? "an IPv6 address does not fit: give the host a name"
-                    : "letters, digits, '.', '-' and '_' are allowed");
+  throw Error(
+      ErrorKind::config,
+      fmt::format("'{}' cannot be a host of the form {}", ellipsize(printable(host), 80),
+                  to_text(form)),
+      where,
+      colon ? "an IPv6 address does not fit: give the host a name (hosts: [{name: n1, address: …}])"
+            : "letters, digits, '.', '-' and '_' are allowed");
 }
 
 std::optional<int> slot_count(std::string_view text) {
@@ -112,7 +112,7 @@ HostSlots read_line(std::string_view line, std::optional<HostfileForm> form,
     out = read_slots_line(words, strict, where);
   }
   const HostfileForm kind = form.value_or(colon_form ? HostfileForm::mpich : HostfileForm::openmpi);
-  if (!fits(out.host, kind)) bad_host(out.host, kind, where);
+  if (!fits(out.host)) bad_host(out.host, kind, where);
   return out;
 }
 
@@ -122,7 +122,7 @@ std::string render_hostfile(const std::vector<HostSlots>& hosts, HostfileForm fo
   std::string out;
   std::map<std::string_view, int> seen;
   for (const HostSlots& host : hosts) {
-    if (!fits(host.host, form)) bad_host(host.host, form, {});
+    if (!fits(host.host)) bad_host(host.host, form, {});
     if (host.slots < 1 || host.slots > kMaxSlots)
       throw Error(ErrorKind::config,
                   fmt::format("the host '{}' has {} slots, it must have 1 to {}", host.host,

@@ -185,8 +185,10 @@ std::map<std::string, int> node_names(const plan::Plan& plan, const Placement& p
     if (const plan::Host* host = plan.cluster.find_host(name)) add(node, host->ib_addr);
   }
   for (int node = 0; node < nodes; ++node)
-    for (const char* form : {"worker{}", "worker-{}", "ib-worker-{}"})
-      add(node, fmt::format(fmt::runtime(form), node));
+    for (const std::string& name :
+         {fmt::format("worker{}", node), place_name(static_cast<std::size_t>(node)),
+          fmt::format("ib-worker-{}", node)})
+      add(node, name);
   for (const char* name : {"ps0", "ps-0", "master"}) add(0, name);
   return out;
 }

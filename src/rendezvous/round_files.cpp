@@ -30,6 +30,10 @@ std::string rank_table(const plan::Plan& plan, const plan::CasePlan& plan_case,
 
 }  // namespace
 
+std::string place_name(std::size_t node) {
+  return fmt::format("worker-{}", node);
+}
+
 TableForm table_form(const plan::Cluster& cluster) {
   if (const auto form = parse_enum<TableForm>(cluster.rank_table)) return *form;
   const bool super_pods =
@@ -64,10 +68,8 @@ std::vector<HostSlots> host_slots(const plan::Cluster& cluster,
     const bool ib = form == HostfileForm::ib && host != nullptr && !host->ib_addr.empty();
     std::string address = ib ? host->ib_addr : cluster.address_of(name);
     // Within a round ssh knows the name, too.
-    if (form != HostfileForm::openmpi && host != nullptr && address == host->reached &&
-        address.find(':') != std::string::npos)
-      address = name;
-    out.push_back({std::move(address), slots});
+    const bool fits = address.find(':') == std::string::npos;
+    out.push_back({fits ? std::move(address) : name, slots});
   }
   return out;
 }
@@ -92,8 +94,13 @@ std::map<std::string, std::string> round_files(const plan::Plan& plan,
   if (plan_case.meets_with(&RendezvousFlavor::hostfile)) {
     const HostfileForm form =
         plan_case.meets_by("horovod") ? HostfileForm::horovod : HostfileForm::openmpi;
-    files[kHostfile] =
-        render_hostfile(host_slots(plan.cluster, hosts, plan_case.procs, form), form);
+    std::vector<HostSlots> slots = host_slots(plan.cluster, hosts, plan_case.procs, form);
+    // mpirun refuses such names, or dies of them, before it would call the round's ssh.
+    const std::string_view refused = form == HostfileForm::openmpi ? ":_" : ":";
+    for (std::size_t node = 0; node < slots.size(); ++node)
+      if (slots[node].host.find_first_of(refused) != std::string::npos)
+        slots[node].host = place_name(node);
+    files[kHostfile] = render_hostfile(slots, form);
   }
   if (plan_case.meets_with(&RendezvousFlavor::ib_config))
     files[kIbConfig] = render_hostfile(

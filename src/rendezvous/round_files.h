@@ -26,10 +26,13 @@ inline constexpr const char* kIbConfig = "ib_config";
                                                    const std::vector<std::string>& hosts);
 
 /// The hosts with `slots` each, as other machines reach them; with the form ib under their
-/// InfiniBand names. Pure.
+/// InfiniBand names. A host that is reached at an IPv6 address goes by its name. Pure.
 [[nodiscard]] std::vector<HostSlots> host_slots(const plan::Cluster& cluster,
                                                 const std::vector<std::string>& hosts, int slots,
                                                 HostfileForm form);
+
+/// By which the round's ssh knows a node, however its host is called: "worker-0".
+[[nodiscard]] std::string place_name(std::size_t node);
 
 /// Whether the nodes get a rank table: the case asks for one, or for what a job of the Apulis
 /// platform finds, and the device IPs of all its hosts are known. Pure.

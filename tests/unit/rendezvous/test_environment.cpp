@@ -257,12 +257,23 @@ TEST(RoundFiles, AreThoseOfTheFlavours) {
   EXPECT_EQ(files.at("ib_config"), "ib-n1 slots=8\nib-n2 slots=8\n");
 }
 
-TEST(RoundFiles, KeepAnAliasThatLeadsToAnAddressWhichTheFormCannotHold) {
+TEST(RoundFiles, KeepTheNameOfAHostWhoseAddressNoFormCanHold) {
   plan::Cluster cluster;
-  cluster.hosts = {plan::Host{"n1"}};
+  cluster.hosts = {plan::Host{"n1"}, plan::Host{"n2"}};
   cluster.hosts[0].reached = "fe80::1";
-  EXPECT_EQ(host_slots(cluster, {"n1"}, 8, HostfileForm::openmpi)[0].host, "fe80::1");
-  EXPECT_EQ(host_slots(cluster, {"n1"}, 8, HostfileForm::mpich)[0].host, "n1");
+  cluster.hosts[1].ssh.address = "root@fe80::2";
+  for (const HostfileForm form : {HostfileForm::openmpi, HostfileForm::mpich})
+    for (const std::size_t host : {0, 1})
+      EXPECT_EQ(host_slots(cluster, {"n1", "n2"}, 8, form)[host].host, cluster.hosts[host].name);
+}
+
+// mpirun ends with an error of its own for them; the round's ssh knows the places.
+TEST(RoundFiles, CallHostsByTheirPlacesWhoseNamesMpirunCannotTake) {
+  Cluster cluster({"mpi"});
+  cluster.plan.cluster.hosts = {plan::Host{"fd00::1"}, plan::Host{"gpu_2"}};
+  const Placement placement = place(cluster.plan, cluster.plan_case, {"fd00::1", "gpu_2"}, 1);
+  EXPECT_EQ(placement.files.at("hostfile"), "worker-0 slots=8\nworker-1 slots=8\n");
+  EXPECT_EQ(node_names(cluster.plan, placement).at("worker-1"), 1);
 }
 
 TEST(RoundFiles, HaveSuperPodsWhereTheHostsHave) {

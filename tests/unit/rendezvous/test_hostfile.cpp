@@ -79,11 +79,13 @@ TEST(Hostfile, ErrorsNameTheLine) {
 }
 
 TEST(Hostfile, RefusesWhatAFormCannotHold) {
-  EXPECT_EQ(render_hostfile({{"fe80::1", 1}}, HostfileForm::openmpi), "fe80::1 slots=1\n");
-  EXPECT_THAT(error_of([] {
-                return render_hostfile({{"fe80::1", 1}}, HostfileForm::horovod);
-              }),
-              HasSubstr("an IPv6 address does not fit"));
+  for (const HostfileForm form :
+       {HostfileForm::openmpi, HostfileForm::mpich, HostfileForm::horovod, HostfileForm::ib})
+    EXPECT_THAT(error_of([&] {
+                  return render_hostfile({{"fe80::1", 1}}, form);
+                }),
+                HasSubstr("an IPv6 address does not fit"))
+        << to_text(form);
   EXPECT_THAT(error_of([] {
                 return render_hostfile({{"a b", 1}}, HostfileForm::openmpi);
               }),
