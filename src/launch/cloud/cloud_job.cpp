@@ -33,7 +33,8 @@ CloudJob::CloudJob(Context context, const plan::CasePlan& plan_case, int round)
       round_(round),
       folder_(context_.run.round_dir(plan_case.name, round)),
       machine_({plan_case.nodes, plan_case.procs, plan_case.limits, context_.options,
-                "cluster." + context_.run.plan().cluster.launcher(), service().tells_every_log()}),
+                "cluster." + context_.run.plan().cluster.launcher(), service().tells_every_log(),
+                service().started_field()}),
       retry_(plan_case.limits.time, context_.options.poll, std::chrono::seconds(30), context_.asked,
              context_.waiting) {}
 

@@ -66,6 +66,8 @@ class CloudService {
                                                                const std::stop_token& stop) = 0;
   /// Whether every job has a log of every instance, be it empty.
   [[nodiscard]] virtual bool tells_every_log() const { return false; }
+  /// Its own name of ServiceJob::started_ms.
+  [[nodiscard]] virtual std::string started_field() const = 0;
   /// `size` bytes of an instance's log from `offset` on, or fewer; empty when there are none.
   [[nodiscard]] virtual std::string read_log(const RoundJob& job, const ServiceJob& seen,
                                              int instance, std::uint64_t offset, std::uint64_t size,

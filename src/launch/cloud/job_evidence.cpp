@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <climits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -99,22 +100,33 @@ JobMachine::Actions JobMachine::measured(std::optional<double> utilization) {
         RoundStatus::unrecorded,
         fmt::format("the service says nothing of a log of {} of {}", join(silent, ", "), named()),
         "what these instances did is not known; run the round again (--resume --failed)"};
+  if (outcome_.status == RoundStatus::completed && seen_.started_ms == 0)
+    outcome_ = {
+        RoundStatus::unrecorded,
+        fmt::format("the service does not say when {} ({}) ran: there is no {} in what {} tells of "
+                    "it",
+                    named(), seen_.id, setup_.started_field, setup_.service.endpoint),
+        "a service has to tell it of every job that ran: ask whoever runs this one"};
   if (outcome_.status != RoundStatus::completed) give_up();  // its results stay as they are
   return end(outcome_);
 }
 
-void JobMachine::journal_start(Now now) {
-  if (seen_.started_ms <= 0 || state_.running) return;
-  state_.running = todo_.save = true;
-  for (int node = 0; node < setup_.nodes; ++node)
-    journal(
-        store::JournalEvent::rank_start,
-        fields_to_json(store::RankStart{
-            .rank = node * setup_.procs, .late_s = late_s(now), .service_ms = seen_.started_ms}),
-        node);
+void JobMachine::journal_starts(double late_s) {
+  if (std::exchange(state_.running, true)) return;
+  todo_.save = true;
+  for (int node = 0; node < setup_.nodes; ++node) {
+    store::RankStart start{.rank = node * setup_.procs, .late_s = late_s};
+    if (seen_.started_ms > 0) start.service_ms = seen_.started_ms;
+    journal(store::JournalEvent::rank_start, fields_to_json(start), node);
+  }
 }
 
 void JobMachine::journal_ends(Now now, EndedBy how) {
+  // Where the service does not say that it ran, its end and its logs do.
+  const bool ran =
+      seen_.phase == cloud::JobPhase::completed ||
+      std::ranges::any_of(state_.mirrored, [](const auto& log) { return log.second > 0; });
+  if (ran) journal_starts(within_s(now));
   if (!state_.running) return;
   const bool ended = cloud::has_ended(seen_.phase);
   for (int node = 0; node < setup_.nodes; ++node) {

@@ -205,7 +205,7 @@ JobMachine::Actions JobMachine::logs_are_read(Now now) {
     bound(now, setup_.limits.time, "limits.time");
   else
     bound(now, kFetchLimit, "the time to fetch results");
-  journal_start(now);
+  if (seen_.started_ms > 0) journal_starts(late_s(now));
   return then(Do::size_logs);
 }
 
@@ -223,7 +223,7 @@ JobMachine::Actions JobMachine::look(Now now) {
     running_ns_ = 0;
   } else {
     waiting_ns_ = 0;
-    journal_start(now);
+    if (seen_.started_ms > 0) journal_starts(late_s(now));
     if (running_ns_ == 0) {
       running_ns_ = grown_ns_ = now.mono_ns;
       // Normally over_limit() ends it; this is for a service that does not answer then.

@@ -30,6 +30,7 @@ class JobMachine {
     plan::JobServiceOptions service;
     std::string section;           ///< of `service` in the suite: "cluster.http"
     bool tells_every_log = false;  ///< CloudService::tells_every_log()
+    std::string started_field;     ///< CloudService::started_field()
   };
   /// A moment on all clocks of this machine.
   struct Now {
@@ -155,7 +156,7 @@ class JobMachine {
   /// Those of whose logs the service tells nothing although it tells of logs.
   [[nodiscard]] std::vector<std::string> silent_instances() const;
   void journal(store::JournalEvent event, Json fields, int node = -1);
-  void journal_start(Now now);
+  void journal_starts(double late_s);
   void journal_ends(Now now, EndedBy how);
   /// Seconds since the job was last asked about: what is seen now may be so old.
   [[nodiscard]] double late_s(Now now) const;

@@ -40,6 +40,7 @@ class HttpJobs final : public CloudService {
   std::map<int, std::uint64_t> log_sizes(const RoundJob& job, const ServiceJob& seen,
                                          const std::stop_token& stop) override;
   [[nodiscard]] bool tells_every_log() const override { return true; }
+  [[nodiscard]] std::string started_field() const override { return "started_ms"; }
   std::string read_log(const RoundJob& job, const ServiceJob& seen, int instance,
                        std::uint64_t offset, std::uint64_t size,
                        const std::stop_token& stop) override;

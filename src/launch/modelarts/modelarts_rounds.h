@@ -27,6 +27,7 @@ class ModelArtsRounds final : public CloudService {
   void stop(const std::string& id, const std::stop_token& stop) override;
   std::map<int, std::uint64_t> log_sizes(const RoundJob& job, const ServiceJob& seen,
                                          const std::stop_token& stop) override;
+  [[nodiscard]] std::string started_field() const override { return "start_time"; }
   std::string read_log(const RoundJob& job, const ServiceJob& seen, int instance,
                        std::uint64_t offset, std::uint64_t size,
                        const std::stop_token& stop) override;

@@ -281,6 +281,32 @@ TEST_F(HttpRun, AnInstanceThatTheServiceDoesNotTellOfMakesNoNumber) {
   EXPECT_EQ(result()["cases"][0]["rounds"][0]["metrics"]["speed"]["value"], 101);
 }
 
+TEST_F(HttpRun, AServiceThatDoesNotSayWhenItsJobRanIsNamedWithTheFieldThatIsMissing) {
+  fault({{"match", ""},
+         {"kind", "replace"},
+         {"from", "\"started_ms\""},
+         {"to", "\"begun_ms\""},
+         {"count", -1}});
+  const CommandResult run = assay({"run", suite(kResults)}, 120s);
+  EXPECT_EQ(run.status.code, 5) << run.out << run.err;
+  EXPECT_THAT(run.out + run.err, AllOf(HasSubstr("does not say when"), HasSubstr("no started_ms"),
+                                       HasSubstr(proxy_->url()), Not(HasSubstr("never started"))));
+  EXPECT_EQ(result()["cases"][0]["rounds"][0]["status"], "unrecorded");
+}
+
+TEST_F(HttpRun, OfAServiceThatDoesNotSayWhenItsJobEndedTheTimeIsAnEstimate) {
+  fault({{"match", ""},
+         {"kind", "replace"},
+         {"from", "\"ended_ms\""},
+         {"to", "\"done_ms\""},
+         {"count", -1}});
+  const CommandResult run = assay({"run", suite(kResults)}, 120s);
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  const Json time = result()["cases"][0]["rounds"][0]["metrics"]["e2e_time"];
+  EXPECT_EQ(time["origin"], "estimated") << time.dump();
+  EXPECT_THAT(time["note"].get<std::string>(), HasSubstr("the service told no times"));
+}
+
 TEST_F(HttpRun, ALogThatBeganAgainStaysWholeWhenAssayIsKilled) {
   // Appending, so that what the test writes into the log is the beginning of another.
   const pid_t pid = start_until_started(suite("exec >>/dev/stdout; " + waits_));
