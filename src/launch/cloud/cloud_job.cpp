@@ -107,6 +107,8 @@ JobMachine::Actions CloudJob::answer(const Actions& todo) {
     }
     case Do::read_log:
       return read_log(todo);
+    case Do::compare:
+      return compare_log(todo);
     case Do::pause:
       if (!http::pause_unless_stopped(todo.pause, user(todo)) && !todo.insists) throw Interrupted{};
       return machine_.tick(clocks());
@@ -181,18 +183,34 @@ JobMachine::Actions CloudJob::create(const Actions& todo) {
   return machine_.created(clocks(), made);
 }
 
-JobMachine::Actions CloudJob::read_log(const Actions& todo) {
+std::string CloudJob::piece_of_log(const Actions& todo) {
   const auto& [node, offset, size] = todo.piece;
-  const std::string piece =
-      request(todo, "reading the logs of " + named(), [&](const std::stop_token& stop) {
-        return service().read_log(job(), machine_.seen(), node, offset, size, stop);
-      });
-  std::ofstream file(log_file(node), std::ios::binary | std::ios::app);
+  return request(todo, "reading the logs of " + named(), [&](const std::stop_token& stop) {
+    return service().read_log(job(), machine_.seen(), node, offset, size, stop);
+  });
+}
+
+JobMachine::Actions CloudJob::read_log(const Actions& todo) {
+  const std::string piece = piece_of_log(todo);
+  const fs::path path = log_file(todo.piece.node);
+  std::ofstream file(path, std::ios::binary | std::ios::app);
   file << piece << std::flush;
   if (!file)
-    throw Error(ErrorKind::environment, "the log cannot be written", log_file(node).string(),
+    throw Error(ErrorKind::environment, "the log cannot be written", path.string(),
                 "free space there, then go on with --resume: the job goes on");
   return machine_.read(clocks(), piece.size());
+}
+
+JobMachine::Actions CloudJob::compare_log(const Actions& todo) {
+  const auto& [node, offset, size] = todo.piece;
+  const std::string theirs = piece_of_log(todo);
+  const auto& before = machine_.state().earlier;
+  const auto earlier = before.find(node);
+  std::ifstream file(log_file(node), std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset + (earlier == before.end() ? 0 : earlier->second)));
+  std::string ours(size, '\0');
+  file.read(ours.data(), static_cast<std::streamsize>(size));
+  return machine_.compared(clocks(), file && theirs == ours);
 }
 
 JobMachine::Actions CloudJob::fetch(const Actions& todo) {

@@ -53,7 +53,9 @@ class CloudJob {
   Actions list_code();
   Actions upload(const Actions& todo);
   Actions create(const Actions& todo);
+  [[nodiscard]] std::string piece_of_log(const Actions& todo);
   Actions read_log(const Actions& todo);
+  Actions compare_log(const Actions& todo);
   Actions fetch(const Actions& todo);
   /// Until the answer to `work` is there, its time is over or the user asks to end.
   template <class F>

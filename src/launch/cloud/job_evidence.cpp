@@ -13,6 +13,7 @@ namespace assay::launch {
 namespace {
 
 constexpr std::uint64_t kPiece = 8 << 20;  // of a log, at once
+constexpr std::uint64_t kCompared = 64 << 10;
 // What the clocks of the machine that asked for a job and of the one that goes on with it may
 // differ by.
 constexpr Nanoseconds kOtherClock = std::chrono::minutes(1);
@@ -30,22 +31,50 @@ JobMachine::Actions JobMachine::next_log(Now now) {
   for (; reading_ < setup_.nodes; ++reading_) {
     const auto size = log_sizes_.find(reading_);
     std::uint64_t& have = state_.mirrored[reading_];
-    if (size == log_sizes_.end() || size->second == have) continue;
-    if (size->second < have) {  // an instance that was started again has a new log
-      journal(store::JournalEvent::gap,
-              {{"node", reading_},
-               {"source", "logs"},
-               {"seconds", 0},
-               {"reason", "the log of " + worker_name(reading_) + " began again"}});
-      state_.earlier[reading_] += have;
-      have = 0;
-      todo_.save = true;  // else the next process would go on in the middle of the new one
-      if (size->second == 0) continue;
+    if (size == log_sizes_.end()) continue;
+    // A service may answer with what was so before; of such a log the end is where it is here.
+    if (size->second < have || doubtful_.contains(reading_)) {
+      const std::uint64_t both = std::min(size->second, have);
+      if (both == 0) {
+        log_began_again();
+        continue;
+      }
+      const std::uint64_t piece = std::min(both, kCompared);
+      todo_.piece = {reading_, both - piece, piece};
+      return then(Do::compare);
     }
+    if (size->second == have) continue;
     todo_.piece = {reading_, have, std::min(kPiece, size->second - have)};
     return then(Do::read_log);
   }
   return logs_are_read(now);
+}
+
+JobMachine::Actions JobMachine::compared(Now now, bool same) {
+  std::uint64_t& size = log_sizes_[reading_];
+  const std::uint64_t have = state_.mirrored[reading_];
+  if (!same) {
+    log_began_again();
+  } else if (size < have) {
+    doubtful_.insert(reading_);
+    size = have;
+    ++reading_;
+  } else {
+    doubtful_.erase(reading_);
+  }
+  return next_log(now);
+}
+
+// An instance that was started again has a new log.
+void JobMachine::log_began_again() {
+  journal(store::JournalEvent::gap,
+          {{"node", reading_},
+           {"source", "logs"},
+           {"seconds", 0},
+           {"reason", "the log of " + worker_name(reading_) + " began again"}});
+  state_.earlier[reading_] += std::exchange(state_.mirrored[reading_], 0);
+  doubtful_.erase(reading_);
+  todo_.save = true;  // else the next process would go on in the middle of the new one
 }
 
 JobMachine::Actions JobMachine::read(Now now, std::uint64_t bytes) {

@@ -20,6 +20,9 @@ constexpr Nanoseconds kLookLimit = std::chrono::seconds(30);
 constexpr Nanoseconds kSilenceLimit = std::chrono::seconds(10);  // after limits.time
 constexpr Nanoseconds kFetchLimit = std::chrono::minutes(30);
 constexpr int kLastLooks = 20;
+// Of what a service says of a job.
+constexpr std::size_t kMaxPhase = 100;
+constexpr std::size_t kMaxMessage = 2000;
 
 }  // namespace
 
@@ -178,11 +181,14 @@ JobMachine::Actions JobMachine::told(Now now, const ServiceJob& job) {
   }
   if (const auto wrong = of_another(job)) return raise(*wrong);
   if (phase_ == Phase::preparing) return begin_round(now);
-  if (job.phase != seen_.phase) {
-    pause_ = setup_.service.poll;
-    todo_.waiting = named() + ": " + job.phase_text;
-  }
+  const bool changed = job.phase != seen_.phase;
   seen_ = job;
+  seen_.phase_text = printable(ellipsize(job.phase_text, kMaxPhase));
+  seen_.message = printable(ellipsize(job.message, kMaxMessage));
+  if (changed) {
+    pause_ = setup_.service.poll;
+    todo_.waiting = named() + ": " + seen_.phase_text;
+  }
   if (seen_.log_name.empty()) seen_.log_name = state_.logs;
   todo_.save = seen_.log_name != state_.logs;
   state_.logs = seen_.log_name;
@@ -273,7 +279,7 @@ JobMachine::Actions JobMachine::conclude(Now now) {
   state_.over = seen_.phase != cloud::JobPhase::completed;
   todo_.save = true;
   const std::string what = fmt::format("{} ({}) {}{}{}", named(), seen_.id, seen_.phase_text,
-                                       seen_.message.empty() ? "" : ": ", printable(seen_.message));
+                                       seen_.message.empty() ? "" : ": ", seen_.message);
   if (taken)
     return end({RoundStatus::lost, what,
                 from_outside

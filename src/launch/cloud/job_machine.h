@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,7 @@ class JobMachine {
     ask,        ///< about the job: told()
     size_logs,  ///< log_sizes()
     read_log,   ///< the piece, to the end of the log that is here: read()
+    compare,    ///< the piece with what is here of it: compared()
     pause,      ///< tick()
     fetch,      ///< the results: fetched()
     measure,    ///< ask, once, how much the devices did: measured()
@@ -97,6 +99,7 @@ class JobMachine {
   [[nodiscard]] Actions log_sizes(Now now, std::map<int, std::uint64_t> sizes);
   /// So many bytes came; none: the service has no more yet.
   [[nodiscard]] Actions read(Now now, std::uint64_t bytes);
+  [[nodiscard]] Actions compared(Now now, bool same);
   [[nodiscard]] Actions tick(Now now);
   /// `impossible`: results that cannot be kept, of `objects` in all.
   [[nodiscard]] Actions fetched(std::size_t files, std::size_t objects,
@@ -135,6 +138,7 @@ class JobMachine {
   [[nodiscard]] Actions follow(Now now);
   [[nodiscard]] Actions ask(Now now);
   [[nodiscard]] Actions next_log(Now now);
+  void log_began_again();
   [[nodiscard]] Actions logs_are_read(Now now);
   [[nodiscard]] Actions look(Now now);
   [[nodiscard]] Actions conclude(Now now);
@@ -179,6 +183,7 @@ class JobMachine {
   std::optional<Error> refused_;     // to tell of the job: it is looked for
   ServiceJob seen_;
   std::map<int, std::uint64_t> log_sizes_;  // by instance, as the service last told
+  std::set<int> doubtful_;                  // those of whose logs it told less than before
   int reading_ = 0;                         // the instance whose log is read
   bool grown_ = false;                      // a log, since it was last asked about
   int looks_ = 0;                           // for the logs of a job that has ended

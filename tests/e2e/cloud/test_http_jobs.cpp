@@ -322,6 +322,36 @@ TEST_F(HttpRun, ALogThatBeganAgainStaysWholeWhenAssayIsKilled) {
   EXPECT_THAT(log_of(0), ::testing::StartsWith("started\nnew\non\n"));
 }
 
+// As of a service of several servers, one of which has not heard yet.
+TEST_F(HttpRun, AnAnswerThatIsOlderThanTheOneBeforeDoublesNoLog) {
+  const pid_t pid = start_until_started(suite(waits_));
+  const int before = requests("GET /v1/jobs/");
+  fault({{"match", "GET /v1/jobs/"},
+         {"kind", "replace"},
+         {"from", "\"log_bytes\": 8"},
+         {"to", "\"log_bytes\": 3"},
+         {"count", 6}});
+  ASSERT_TRUE(eventually([&] { return requests("GET /v1/jobs/") > before + 12; }, 60s));
+  go();
+  ends_well(pid);
+  EXPECT_THAT(log_of(0), ::testing::StartsWith("started\non\n"));
+  EXPECT_EQ(read_file(folder_ / "results/latest/journal.jsonl").find("began again"),
+            std::string::npos);
+}
+
+TEST_F(HttpRun, WhatAServiceSaysOfAJobIsCutAndHarmless) {
+  fault({{"match", "GET /v1/jobs/"},
+         {"kind", "replace"},
+         {"from", "\"message\": \"instance"},
+         {"to", "\"message\": \"\\u001b[2Jinstance " + std::string(1 << 20, 'x')},
+         {"count", -1}});
+  const CommandResult run = assay({"run", suite("exit 7")}, 120s);
+  EXPECT_EQ(run.status.code, 5) << run.err.substr(0, 1000);
+  EXPECT_LT(run.out.size() + run.err.size(), 20'000U);
+  EXPECT_LT(fs::file_size(folder_ / "results/latest/journal.jsonl"), 100'000U);
+  EXPECT_EQ((run.out + run.err).find("\x1b[2J"), std::string::npos);
+}
+
 TEST_F(HttpRun, AJobOfAnotherKeyIsAnErrorOfTheService) {
   fault({{"match", "GET /v1/jobs/"},
          {"kind", "replace"},

@@ -27,6 +27,7 @@ class JobMachineTest : public ::testing::Test {
     setup.limits.time = std::chrono::seconds(100);
     setup.limits.stall = std::chrono::seconds(30);
     setup.section = "cluster.http";
+    setup.started_field = "ran_at";
     setup.service.endpoint = "https://jobs";
     setup.service.start = std::chrono::seconds(40);
     setup.service.wait = std::chrono::seconds(50);
@@ -153,10 +154,11 @@ class JobMachineTest : public ::testing::Test {
   /// What comes next, or how it ended.
   static std::string summary(const Actions& todo) {
     static const std::map<Do, std::string> kNames{
-        {Do::prepare, "prepare"}, {Do::find, "find"},       {Do::list_code, "list"},
-        {Do::upload, "upload"},   {Do::create, "create"},   {Do::ask, "ask"},
-        {Do::size_logs, "size"},  {Do::read_log, "read"},   {Do::pause, "pause"},
-        {Do::fetch, "fetch"},     {Do::measure, "measure"}, {Do::stop, "stop"}};
+        {Do::prepare, "prepare"}, {Do::find, "find"},     {Do::list_code, "list"},
+        {Do::upload, "upload"},   {Do::create, "create"}, {Do::ask, "ask"},
+        {Do::size_logs, "size"},  {Do::read_log, "read"}, {Do::compare, "compare"},
+        {Do::pause, "pause"},     {Do::fetch, "fetch"},   {Do::measure, "measure"},
+        {Do::stop, "stop"}};
     if (todo.error) return "throws";
     if (todo.next == Do::end) return std::string(to_text(todo.outcome.status));
     return kNames.at(todo.next);

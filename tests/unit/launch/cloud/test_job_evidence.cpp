@@ -55,7 +55,11 @@ TEST_F(JobMachineTest, ALogThatBeganAgainIsPutAfterTheEarlierOne) {
   (void)look(4, running(), {{0, 100}, {1, 5}});
   (void)machine_.tick(at(5));
   (void)machine_.told(at(5), running());
-  const Actions todo = machine_.log_sizes(at(5), {{0, 30}, {1, 5}});
+  Actions todo = machine_.log_sizes(at(5), {{0, 30}, {1, 5}});
+  EXPECT_EQ(summary(todo), "compare");
+  EXPECT_EQ(todo.piece.offset, 0U);
+  EXPECT_EQ(todo.piece.size, 30U);
+  todo = machine_.compared(at(5), false);
   EXPECT_THAT(events(todo), ElementsAre(JournalEvent::gap));
   EXPECT_EQ(todo.journal[0].fields["reason"], "the log of worker-0 began again");
   EXPECT_TRUE(todo.save);
@@ -64,6 +68,33 @@ TEST_F(JobMachineTest, ALogThatBeganAgainIsPutAfterTheEarlierOne) {
   (void)machine_.tick(at(6));
   (void)look(6, completed(), {{0, 30}, {1, 5}});
   EXPECT_EQ(exit_of(logs(7, {{0, 30}, {1, 5}}), 0).log_bytes, 130U);
+}
+
+TEST_F(JobMachineTest, AnAnswerThatIsOlderThanTheOneBeforeDoublesNoLog) {
+  (void)following();
+  (void)look(4, running(), {{0, 100}, {1, 5}});
+  (void)machine_.tick(at(5));
+  (void)machine_.told(at(5), running());
+  EXPECT_EQ(summary(machine_.log_sizes(at(5), {{0, 30}, {1, 5}})), "compare");
+  EXPECT_EQ(summary(machine_.compared(at(5), true)), "pause");
+  (void)machine_.tick(at(6));
+  (void)machine_.told(at(6), running());
+  // As long as before, or longer: it may also have begun again, and grown.
+  EXPECT_EQ(summary(machine_.log_sizes(at(6), {{0, 110}, {1, 5}})), "compare");
+  const Actions todo = machine_.compared(at(6), true);
+  EXPECT_EQ(summary(todo), "read");
+  EXPECT_EQ(todo.piece.offset, 100U);
+  EXPECT_EQ(todo.piece.size, 10U);
+}
+
+TEST_F(JobMachineTest, AServiceThatDoesNotSayWhenItsJobRanIsNamedWithTheField) {
+  ServiceJob done = completed();
+  done.started_ms = 0;
+  (void)settled(done);
+  (void)machine_.fetched(1, 1, {});
+  const Actions todo = machine_.measured({});
+  EXPECT_TRUE(todo.outcome.status == RoundStatus::unrecorded);
+  EXPECT_THAT(todo.outcome.reason, ::testing::HasSubstr("there is no ran_at in what https://jobs"));
 }
 
 TEST_F(JobMachineTest, WhatTheServiceStillUploadsOfTheLogsIsWaitedForTwentyTimes) {
