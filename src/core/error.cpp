@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "core/disk_full.h"
 
@@ -83,8 +84,11 @@ std::string advice_for(int errno_value) {
 }  // namespace
 
 bool is_disk_full(const std::exception& error) {
-  const auto* const known = dynamic_cast<const Error*>(&error);
-  return known != nullptr && known->advice() == advice_for(ENOSPC);
+  if (const auto* const known = dynamic_cast<const Error*>(&error))
+    return known->advice() == advice_for(ENOSPC);
+  const auto* const other = dynamic_cast<const std::system_error*>(&error);
+  return other != nullptr && (other->code() == std::errc::no_space_on_device ||
+                              other->code() == std::error_code(EDQUOT, std::generic_category()));
 }
 
 Error system_error(ErrorKind kind, std::string what, std::string where, int errno_value) {

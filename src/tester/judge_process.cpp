@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/disk_full.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_access.h"
@@ -77,6 +78,22 @@ void check_names(const store::RunDir& run) {
   }
 }
 
+void judge_folder(const fs::path& folder) {
+  try {
+    const store::RunDir run = store::RunDir::open(folder);
+    check_names(run);
+    report::write_reports(judge::judge_run(run), run.plan(), run.path());
+  } catch (const Error& error) {
+    // Evidence that cannot be read is at fault itself, except when the disk fails.
+    if (error.kind() == ErrorKind::environment) throw;
+    throw Error(ErrorKind::config, error.message(), error.where(), error.advice());
+  } catch (const Json::exception& error) {
+    throw Error(ErrorKind::config, plain_error(error));
+  } catch (const std::bad_alloc&) {
+    ::_exit(kOutOfMemoryExit);
+  }
+}
+
 }  // namespace
 
 JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, const fs::path& log,
@@ -93,7 +110,7 @@ JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, cons
                    .out = Stream::overwrite(log, 0600),
                    .err = Stream::output()});
   } catch (const Error& error) {
-    return {JudgeEnd::broken, error.what()};
+    return {is_disk_full(error) ? JudgeEnd::no_room : JudgeEnd::broken, error.what()};
   }
   // Limits of the child itself end it first; this one also ends a child that sleeps.
   const auto ended = judge.wait_for(options.time + std::chrono::seconds(5), stop);
@@ -110,6 +127,7 @@ JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, cons
   if (exit.code == kOutOfMemoryExit)
     return {JudgeEnd::exceeded, fmt::format("judging needed more than {} of memory",
                                             format_bytes(static_cast<double>(options.memory)))};
+  if (exit.code == kDiskFullExit) return {JudgeEnd::no_room, error_text(log, folder)};
   if (exit.code == exit_code(ErrorKind::environment))
     return {JudgeEnd::broken, error_text(log, folder)};
   return {JudgeEnd::exceeded, fmt::format("the judge ended with {}{}", to_string(exit),
@@ -132,17 +150,11 @@ void judge_evidence(const fs::path& folder, std::chrono::seconds time,
   limit(RLIMIT_CPU, static_cast<rlim_t>(time.count()), static_cast<rlim_t>(time.count()) + 2);
   limit(RLIMIT_FSIZE, kMaxFile, kMaxFile);
   try {
-    const store::RunDir run = store::RunDir::open(folder);
-    check_names(run);
-    report::write_reports(judge::judge_run(run), run.plan(), run.path());
-  } catch (const Error& error) {
-    // Evidence that cannot be read is at fault itself, except when the disk fails.
-    if (error.kind() == ErrorKind::environment) throw;
-    throw Error(ErrorKind::config, error.message(), error.where(), error.advice());
-  } catch (const Json::exception& error) {
-    throw Error(ErrorKind::config, plain_error(error));
-  } catch (const std::bad_alloc&) {
-    ::_exit(kOutOfMemoryExit);
+    judge_folder(folder);
+  } catch (const std::exception& error) {
+    if (!is_disk_full(error)) throw;
+    fmt::print(stderr, "assay: error: {}\n", error.what());
+    ::_exit(kDiskFullExit);
   }
 }
 

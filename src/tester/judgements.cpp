@@ -1,6 +1,7 @@
 #include "tester/judgements.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include <fcntl.h>
@@ -184,6 +185,9 @@ void Judgements::decide(const std::string& id, const std::stop_token& stop) {
              Json::array({reason("the evidence cannot be judged within the tester's limits: " +
                                  outcome.message)}));
       return;
+    case JudgeEnd::no_room:
+      throw system_error(ErrorKind::environment, "cannot judge", uploads_.folder(id).string(),
+                         ENOSPC);
     case JudgeEnd::stopped:
     case JudgeEnd::broken:
       break;

@@ -1,13 +1,16 @@
+#include <fstream>
 #include <thread>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 
 #include "core/files.h"
 #include "e2e/tester/tester_process.h"
+#include "needs.h"
 
 namespace assay::serve {
 namespace {
@@ -50,6 +53,25 @@ class Operation : public TesterTest {
     return at == std::string::npos ? "" : pushed.out.substr(at + 6, 15);
   }
 };
+
+// Else the fault would be the tester's, or the evidence's, which is then removed.
+TEST_F(Operation, AJudgeThatFindsTheDiskFullSaysSo) {
+  const fs::path run = make_run();
+  const fs::path disk = folder_ / "disk";
+  fs::create_directory(disk);
+  if (::mount("assay-test", disk.c_str(), "tmpfs", 0, "size=8m") != 0)
+    GTEST_SKIP() << needs::root("to mount a tmpfs");
+  fs::copy(run, disk / "run", fs::copy_options::recursive);
+  for (const char* derived : {"result.json", "report.html"}) fs::remove(disk / "run" / derived);
+  std::ofstream filler(disk / "filler", std::ios::binary);
+  const std::string block(4096, 'x');
+  while (filler.write(block.data(), 4096).flush()) {
+  }
+  const CommandResult judged = assay({"judge-evidence", (disk / "run").string()});
+  ::umount2(disk.c_str(), MNT_DETACH);
+  EXPECT_EQ(judged.status.code, 13) << judged.err;  // kDiskFullExit
+  EXPECT_THAT(judged.err, HasSubstr("No space left on device"));
+}
 
 TEST_F(Operation, IdleConnectionsLockNobodyOut) {
   start_tester();

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -15,6 +17,9 @@ TEST(Failure, OfAFullDiskIsNoRoomAndNoFaultOfTheTester) {
       failure_of(DatabaseError(Cause::disk_full, "insert", "tester.db", ""), "it failed");
   EXPECT_EQ(full.status, 507);
   EXPECT_EQ(full.code, "no_room");
+  const std::filesystem::filesystem_error also("cannot copy",
+                                               std::make_error_code(std::errc::no_space_on_device));
+  EXPECT_EQ(failure_of(also, "it failed").status, 507);
 }
 
 TEST(Failure, ThatPassesIsToBeTriedAgain) {

@@ -34,6 +34,9 @@ TEST_F(JudgeProcess, SaysHowItEndedByTheExitStatusAlone) {
   EXPECT_EQ(memory.end, JudgeEnd::exceeded);
   EXPECT_THAT(memory.message, HasSubstr("of memory"));
 
+  const JudgeOutcome full = judged_by("exit " + std::to_string(kDiskFullExit));
+  EXPECT_EQ(full.end, JudgeEnd::no_room);
+
   const JudgeOutcome crashed = judged_by("kill -SEGV $$");
   EXPECT_EQ(crashed.end, JudgeEnd::exceeded);
   EXPECT_THAT(crashed.message, HasSubstr("SIGSEGV"));
