@@ -152,6 +152,7 @@ void Fleet::open(const ChannelCommand& command, int attempt, std::int64_t since_
                                if (!try_again(command, reason, attempt, since_ns))
                                  on_closed(command.nodes, reason);
                              }};
+  for (const int node : command.nodes) begun_.erase(node);
   auto channel = Channel::open(loop_, command, std::move(handlers));
   for (const int node : command.nodes) channels_[node] = channel;
 }
@@ -373,7 +374,6 @@ void Fleet::close_channel(int node) {
   for (const int other : channel->command().nodes) {
     channels_.erase(other);
     present_.erase(other);
-    begun_.erase(other);
   }
 }
 
