@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/text.h"
 #include "e2e/faults/fault_site.h"
 #include "needs.h"
 #include "send_signal.h"
@@ -211,6 +212,63 @@ TEST_P(FaultTable, TheControllerIsKilledWhileAnAgentAndItsGuardianAreStopped) {
 INSTANTIATE_TEST_SUITE_P(On, FaultTable,
                          ::testing::Values(Launcher::local, Launcher::ssh, Launcher::head,
                                            Launcher::slurm),
+                         [](const auto& with) { return name_of(with.param); });
+
+/// The second node's agent is stopped with its guardian after its first line, as long as the file
+/// "stop" is there.
+class AgentsThatAreStopped : public FaultTable {
+ protected:
+  void SetUp() override {
+    FaultTable::SetUp();
+    use_dynamic_agent();
+    write("bin/assay-agent", R"(#!/bin/sh
+agent=)" ASSAY_BIN_DIR R"(/assay-agent
+cd )" + folder_.string() + R"sh( || exit
+case "$1 $2 $SLURM_NODEID" in "--node 1 "* | "--node slurm 1") ;; *) exec $agent "$@" ;; esac
+[ -e stop ] || exec $agent "$@"
+mkfifo said.$$
+(
+  exec < said.$$
+  read -r begun
+  half=
+  while [ -z "$half" ]; do
+    for child in $(cat /proc/$$/task/$$/children); do
+      [ "$(readlink /proc/$child/exe)" != $agent ] || half=$child
+    done
+  done
+  kill -STOP $$ $half
+  echo $$ $half > stopped.new
+  mv stopped.new stopped
+  echo "$begun"
+  exec cat 3>&1 > /dev/null
+) &
+exec $agent "$@" > said.$$
+)sh");
+    fs::permissions(folder_ / "bin/assay-agent", fs::perms::owner_all);
+    write("stop", "");
+  }
+};
+
+TEST_P(AgentsThatAreStopped, BeforeTheirHelloAreNamedAndEnded) {
+  write_suite();
+  const pid_t pid = start({"run", (folder_ / "suite.yaml").string()});
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "stopped"); }, 60s))
+      << read_file_or_empty(folder_ / "assay.log");
+  const auto end = wait(pid, kBound);
+  ASSERT_TRUE(end) << "assay still waits";
+  const std::string said = read_file(folder_ / "assay.log");
+  EXPECT_EQ(end->code, 4) << said;
+  EXPECT_THAT(said, HasSubstr("its agent began, and said nothing more in"));
+  const std::string stopped = read_file(folder_ / "stopped");
+  for (const std::string_view one : split(trim(stopped), ' '))
+    EXPECT_TRUE(eventually([&] { return !fs::exists("/proc/" + std::string(one)); }, kGoneWithin))
+        << one << " was left: " << stopped;
+  fs::remove(folder_ / "stop");
+  expect_resume_completes();
+}
+
+INSTANTIATE_TEST_SUITE_P(On, AgentsThatAreStopped,
+                         ::testing::Values(Launcher::local, Launcher::ssh, Launcher::slurm),
                          [](const auto& with) { return name_of(with.param); });
 
 /// The disk that the rank's node writes to is full, and free again later.
