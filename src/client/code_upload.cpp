@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "code/content_bundle.h"
 #include "core/files.h"
 #include "core/json_access.h"
 #include "core/json_fields.h"
@@ -22,6 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kPart = 2U << 20;
+constexpr Nanoseconds kSendLimit = std::chrono::minutes(5);
 
 [[noreturn]] void changed(const fs::path& file) {
   throw Error(ErrorKind::environment, "the file has changed while it was sent", file.string(),
@@ -65,7 +67,19 @@ class CodeSender {
       upload.bytes += found->second->size;
     }
     upload.files = missing.size();
-    for (const code::File* file : missing) put(*file, upload.bytes);
+    // A server that does not speak of bundles takes one content after the other.
+    const auto room = std::min(kPart, static_cast<std::uint64_t>(std::max<std::int64_t>(
+                                          integer_at(answer, "bundle", 0), 0)));
+    for (const code::File* file : missing) {
+      const std::uint64_t size = file->size + code::kBundleLine;
+      if (size > room) {
+        put(*file, upload.bytes);
+        continue;
+      }
+      if (bundle_.size() + size > room) put_bundle(upload.bytes);
+      add(*file);
+    }
+    put_bundle(upload.bytes);
     return upload;
   }
 
@@ -76,7 +90,7 @@ class CodeSender {
                               .path = "/code",
                               .body = fields_to_json(manifest),
                               .repeatable = true,
-                              .limit = std::chrono::minutes(5)});
+                              .limit = kSendLimit});
     } catch (const Refused& refused) {
       if (refused.status() != 404 && refused.status() != 405) throw;
       throw Error(ErrorKind::environment, "the server takes no uploads", connection_.server().url,
@@ -84,10 +98,36 @@ class CodeSender {
     }
   }
 
+  [[nodiscard]] UniqueFd open(const code::File& file) const {
+    UniqueFd fd = open_regular_file(folder_ / file.path);
+    if (!fd) changed(folder_ / file.path);
+    return fd;
+  }
+
+  void add(const code::File& file) {
+    const UniqueFd fd = open(file);
+    code::add_to_bundle(bundle_, file.sha256,
+                        read_part_of(fd.get(), folder_ / file.path, 0, file.size));
+    bundled_.emplace(file.sha256, &file);
+  }
+
+  void put_bundle(std::uint64_t total) {
+    if (bundled_.empty()) return;
+    const Json answer = connection_.ask(
+        {.method = "PUT", .path = "/code/blobs", .bytes = std::move(bundle_), .limit = kSendLimit});
+    for (const Json& hash : list_at(answer, "wrong"))
+      if (const auto found = bundled_.find(hash.is_string() ? hash.get<std::string>() : "");
+          found != bundled_.end())
+        changed(folder_ / found->second->path);
+    for (const auto& [hash, file] : bundled_) done_ += file->size;
+    bundle_.clear();
+    bundled_.clear();
+    if (progress_) progress_(done_, total);
+  }
+
   void put(const code::File& file, std::uint64_t total) {
     const fs::path path = folder_ / file.path;
-    const UniqueFd fd = open_regular_file(path);
-    if (!fd) changed(path);
+    const UniqueFd fd = open(file);
     std::uint64_t here = 0;
     // Twice it may be that a part brings nothing: the server has more, or what it had was damaged.
     int patience = 2;
@@ -114,7 +154,7 @@ class CodeSender {
                                            .path = "/code/blobs/" + file.sha256,
                                            .query = {{"offset", std::to_string(offset)}},
                                            .bytes = part,
-                                           .limit = std::chrono::minutes(5)});
+                                           .limit = kSendLimit});
       const std::int64_t received = integer_at(answer, "received", -1);
       if (received >= 0) return static_cast<std::uint64_t>(received);
     } catch (const Refused& refused) {
@@ -129,6 +169,8 @@ class CodeSender {
   fs::path folder_;
   const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
   std::uint64_t done_ = 0;
+  std::string bundle_;  ///< of contents that go together
+  std::map<std::string, const code::File*> bundled_;
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "code/code_store.h"
 
 #include <algorithm>
-#include <optional>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -144,7 +143,7 @@ CodeStore::Announced CodeStore::announce(const std::string& owner, const Manifes
   for (const File& file : manifest.files) {
     std::error_code error;
     if (fs::exists(blob(owner, file.sha256), error)) continue;
-    if (upload.missing.insert(file.sha256).second) bytes += file.size;
+    if (upload.missing.emplace(file.sha256, file.size).second) bytes += file.size;
   }
   if (bytes > options_.quota - std::min(options_.quota, used_by(owner)))
     throw Error(ErrorKind::usage,
@@ -153,7 +152,8 @@ CodeStore::Announced CodeStore::announce(const std::string& owner, const Manifes
                             format_bytes(static_cast<double>(bytes)),
                             format_bytes(static_cast<double>(options_.quota))),
                 {}, "name what is not needed in .assayignore, or delete jobs that have ended");
-  Announced answer{upload.id, {upload.missing.begin(), upload.missing.end()}};
+  Announced answer{upload.id, {}};
+  for (const auto& [hash, size] : upload.missing) answer.missing.push_back(hash);
   if (answer.missing.empty()) {
     complete(upload);
     return answer;
@@ -172,21 +172,38 @@ void CodeStore::make_room_for_unfinished(const std::string& owner) {
     unfinished_.erase(unfinished_.begin());
 }
 
+std::optional<std::uint64_t> CodeStore::awaited(const std::string& owner,
+                                                const std::string& hash) const {
+  if (!is_sha256(hash)) throw Error(ErrorKind::usage, "not a SHA-256");
+  for (const Unfinished& upload : unfinished_)
+    if (upload.owner == owner)
+      if (const auto found = upload.missing.find(hash); found != upload.missing.end())
+        return found->second;
+  // The same content twice at a time, or an answer that got lost.
+  if (std::error_code error; fs::exists(blob(owner, hash), error)) return std::nullopt;
+  throw Error(ErrorKind::usage, "no upload that was announced needs this content", {},
+              "announce the folder again: what has arrived stays");
+}
+
+void CodeStore::keep(const std::string& owner, const std::string& hash, std::uint64_t size,
+                     const fs::path& file) {
+  const fs::path kept = blob(owner, hash);
+  make_directories(kept.parent_path());
+  const std::uint64_t before = used_by(owner);
+  if (::chmod(file.c_str(), 0444) != 0 || ::rename(file.c_str(), kept.c_str()) != 0)
+    fail("cannot write", kept);
+  used_[owner] = before + size;
+  for (Unfinished& upload : unfinished_)
+    if (upload.owner == owner && upload.missing.erase(hash) > 0 && upload.missing.empty())
+      complete(upload);
+  std::erase_if(unfinished_, [](const Unfinished& upload) { return upload.missing.empty(); });
+}
+
 CodeStore::Received CodeStore::put(const std::string& owner, const std::string& hash,
                                    std::uint64_t offset, std::string_view bytes) {
-  if (!is_sha256(hash)) throw Error(ErrorKind::usage, "not a SHA-256");
   const std::lock_guard lock(mutex_);
-  std::optional<std::uint64_t> size;
-  for (const Unfinished& upload : unfinished_)
-    if (upload.owner == owner && upload.missing.contains(hash))
-      size = std::ranges::find(upload.manifest.files, hash, &File::sha256)->size;
-  if (!size) {
-    // The same content twice at a time, or an answer that got lost.
-    if (std::error_code error; fs::exists(blob(owner, hash), error))
-      return {size_of(blob(owner, hash)), true, true};
-    throw Error(ErrorKind::usage, "no upload that was announced needs this content", {},
-                "announce the folder again: what has arrived stays");
-  }
+  const std::optional<std::uint64_t> size = awaited(owner, hash);
+  if (!size) return {size_of(blob(owner, hash)), true, true};
   const fs::path partial = person(owner) / "partial" / hash;
   make_directories(partial.parent_path());
   std::uint64_t here = size_of(partial);
@@ -209,17 +226,43 @@ CodeStore::Received CodeStore::put(const std::string& owner, const std::string& 
     throw Error(ErrorKind::usage, "the content has another hash than was announced", {},
                 "send it again when nothing writes to it");
   }
-  const fs::path kept = blob(owner, hash);
-  make_directories(kept.parent_path());
-  if (::fsync(fd.get()) != 0 || ::fchmod(fd.get(), 0444) != 0) fail("cannot write", partial);
-  const std::uint64_t before = used_by(owner);
-  if (::rename(partial.c_str(), kept.c_str()) != 0) fail("cannot write", kept);
-  used_[owner] = before + *size;
-  for (Unfinished& upload : unfinished_)
-    if (upload.owner == owner && upload.missing.erase(hash) > 0 && upload.missing.empty())
-      complete(upload);
-  std::erase_if(unfinished_, [](const Unfinished& upload) { return upload.missing.empty(); });
+  if (::fsync(fd.get()) != 0) fail("cannot write", partial);
+  keep(owner, hash, *size, partial);
   return {here, true, true};
+}
+
+std::vector<std::string> CodeStore::put_all(const std::string& owner,
+                                            const std::vector<BundledContent>& contents) {
+  std::vector<std::string> hashes;
+  for (const BundledContent& one : contents) hashes.push_back(sha256(one.bytes));
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> wrong;
+  std::map<std::string, std::string_view> right;  // one content twice is one content
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    const BundledContent& one = contents[i];
+    const std::optional<std::uint64_t> size = awaited(owner, one.sha256);
+    if (hashes[i] != one.sha256 || size.value_or(one.bytes.size()) != one.bytes.size())
+      wrong.push_back(one.sha256);
+    else if (size)
+      right.emplace(one.sha256, one.bytes);
+  }
+  const fs::path partial = person(owner) / "partial";
+  make_directories(partial);
+  for (const auto& [hash, bytes] : right) {
+    // What had arrived of it is not needed, and may be wrong.
+    const fs::path file = partial / hash;
+    (void)::unlink(file.c_str());
+    const UniqueFd fd(
+        ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!fd) fail("cannot write", file);
+    write_all(fd.get(), bytes, file);
+  }
+  // A content that is there by its name is taken for what it should be: it gets the name when it is
+  // on the disk.
+  const UniqueFd folder(::open(partial.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || (!right.empty() && ::syncfs(folder.get()) != 0)) fail("cannot write", partial);
+  for (const auto& [hash, bytes] : right) keep(owner, hash, bytes.size(), partial / hash);
+  return wrong;
 }
 
 void CodeStore::complete(const Unfinished& upload) {

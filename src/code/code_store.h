@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "code/content_bundle.h"
 #include "code/folder_manifest.h"
 #include "core/time.h"
 
@@ -54,6 +56,12 @@ class CodeStore {
   Received put(const std::string& owner, const std::string& sha256, std::uint64_t offset,
                std::string_view bytes);
 
+  /// Whole contents that announced uploads of this person need, with one sync of the disk for all
+  /// of them. The hashes of those that have another one than they should have, and were not taken.
+  /// Throws as put() does, before anything is written.
+  std::vector<std::string> put_all(const std::string& owner,
+                                   const std::vector<BundledContent>& contents);
+
   /// Whether it is complete, and this person's. It is kept for a while from then on.
   [[nodiscard]] bool has(const std::string& owner, const std::string& id) const;
   /// The folder of a complete upload. It is shared and must not be changed: a job gets a copy.
@@ -73,12 +81,19 @@ class CodeStore {
     std::string owner;
     std::string id;
     Manifest manifest;
-    std::set<std::string> missing;
+    std::map<std::string, std::uint64_t> missing;  ///< sizes by hash
   };
   [[nodiscard]] std::filesystem::path person(const std::string& owner) const;
   [[nodiscard]] std::filesystem::path blob(const std::string& owner, const std::string& hash) const;
   [[nodiscard]] std::filesystem::path record(const std::string& id) const;
   [[nodiscard]] std::uint64_t used_by(const std::string& owner);
+  /// Of a content that an announced upload needs; nothing: it is here already. Throws Error of kind
+  /// usage for any other.
+  [[nodiscard]] std::optional<std::uint64_t> awaited(const std::string& owner,
+                                                     const std::string& hash) const;
+  /// A file that is on the disk becomes a content.
+  void keep(const std::string& owner, const std::string& hash, std::uint64_t size,
+            const std::filesystem::path& file);
   void complete(const Unfinished& upload);
   void make_room_for_unfinished(const std::string& owner);
   void remove_unused(const std::filesystem::path& person, const std::set<std::string>& used,

@@ -211,11 +211,12 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("CodeFile", "path:text size:int sha256:text executable?:bool");
     object("CodeLink", "path:text target:text");
     object("CodeManifest", "files:[#CodeFile] links?:[#CodeLink]");
-    object("Announced", "code:text missing:[text]");
+    object("Announced", "code:text missing:[text] bundle:int");
     object("Received", "received:int complete:bool fits:bool");
     return out;
   }();
   return all;
+    object("ReceivedBundle", "wrong:[text]");
 }
 
 }  // namespace assay::rest

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,8 +25,13 @@ class SentFolder : public ::testing::Test {
       if (request.path == "/api/v1/code") {
         const auto announced =
             store_.announce("ann", code::read_manifest(parse_json_or_null(request.body)));
-        return SmallServer::json(200, {{"code", announced.id}, {"missing", announced.missing}});
+        Json answer{{"code", announced.id}, {"missing", announced.missing}};
+        if (bundle_ > 0) answer["bundle"] = bundle_;
+        return SmallServer::json(200, answer);
       }
+      if (request.path == "/api/v1/code/blobs")
+        return SmallServer::json(
+            200, {{"wrong", store_.put_all("ann", code::read_bundle(request.body))}});
       const http::Query query = http::parse_query(request.query);
       const auto received = store_.put("ann", request.path.substr(request.path.rfind('/') + 1),
                                        std::stoull(query.at(0).second), request.body);
@@ -38,8 +45,14 @@ class SentFolder : public ::testing::Test {
     return send_code(connection_, folder_.path(), scan.manifest);
   }
 
+  [[nodiscard]] std::size_t puts() {
+    return static_cast<std::size_t>(
+        std::ranges::count(server_.requests(), "PUT", &serve::HttpRequest::method));
+  }
+
   testing::TemporaryFolder folder_;
   testing::TemporaryFolder data_;
+  std::int64_t bundle_ = 8 << 20;  ///< what the server takes at once; 0: it knows no bundles
   code::CodeStore store_{data_.path() / "code"};
   SmallServer server_{[this](const serve::HttpRequest& request) { return answer(request); }};
   Connection connection_{server_.as("t")};
@@ -63,6 +76,40 @@ TEST_F(SentFolder, ArrivesAndOnlyChangesAreSentTheNextTime) {
   EXPECT_EQ(second.files, 1U);
   EXPECT_EQ(read_file(store_.folder_of(second.id) / "a.py"), "fail");
   EXPECT_EQ(read_file(store_.folder_of(first.id) / "a.py"), "pass");
+}
+
+TEST_F(SentFolder, SmallFilesGoTogether) {
+  for (int i = 0; i < 300; ++i) folder_.write("a" + std::to_string(i), std::to_string(i));
+  const std::string large(3'000'000, 'x');
+  folder_.write("large.bin", large);
+  const CodeUpload upload = send();
+  EXPECT_EQ(upload.files, 301U);
+  EXPECT_EQ(read_file(store_.folder_of(upload.id) / "a299"), "299");
+  EXPECT_EQ(read_file(store_.folder_of(upload.id) / "large.bin"), large);
+  EXPECT_EQ(puts(), 3U);  // one with all that is small, and two parts
+}
+
+TEST_F(SentFolder, NoRequestHasMoreThanTheServerTakes) {
+  bundle_ = 1000;
+  for (int i = 0; i < 20; ++i)
+    folder_.write("a" + std::to_string(i), std::string(200, static_cast<char>('a' + i)));
+  folder_.write("b", std::string(999, 'z'));
+  const CodeUpload upload = send();
+  EXPECT_EQ(read_file(store_.folder_of(upload.id) / "a19"), std::string(200, 't'));
+  for (const serve::HttpRequest& request : server_.requests()) {
+    if (request.method == "PUT") {
+      EXPECT_LE(request.body.size(), 1000U);
+    }
+  }
+  EXPECT_EQ(puts(), 8U);  // three in a bundle; the last by itself
+}
+
+TEST_F(SentFolder, AServerThatKnowsNoBundlesGetsOneAfterTheOther) {
+  bundle_ = 0;
+  folder_.write("a", "one");
+  folder_.write("b", "two");
+  EXPECT_EQ(read_file(store_.folder_of(send().id) / "b"), "two");
+  EXPECT_EQ(puts(), 2U);
 }
 
 TEST_F(SentFolder, GoesOnWhereItWasCutOff) {

@@ -137,6 +137,64 @@ TEST_F(CodeStoreTest, TakesNothingThatWasNotAnnounced) {
   EXPECT_EQ(blobs(), 0U);
 }
 
+TEST_F(CodeStoreTest, TakesManyContentsAtOnceButNoneWithAnotherHash) {
+  Manifest manifest;
+  manifest.files = {file("a", "one"), file("b", "two", true), file("c", "")};
+  const std::string id = announce(manifest).id;
+  (void)store().put("ann", sha256("one"), 0, "on");  // cut off, and now sent whole
+  EXPECT_THAT(store().put_all("ann", {{sha256("one"), "one"}, {sha256("two"), "evil"}}),
+              ElementsAre(sha256("two")));
+  EXPECT_EQ(blobs(), 1U);
+  EXPECT_FALSE(store().has("ann", id));
+  EXPECT_THAT(announce(manifest).missing, SizeIs(2));
+  // What is there already does no harm: an answer may have got lost.
+  EXPECT_THAT(store().put_all("ann", {{sha256("one"), "one"},
+                                      {sha256("two"), "two"},
+                                      {sha256(""), ""},
+                                      {sha256("two"), "two"}}),
+              IsEmpty());
+  ASSERT_TRUE(store().has("ann", id));
+  EXPECT_EQ(read_file(store().folder_of(id) / "a"), "one");
+  EXPECT_EQ(read_file(store().folder_of(id) / "b"), "two");
+}
+
+TEST_F(CodeStoreTest, TakesNothingInABundleThatWasNotAnnounced) {
+  Manifest manifest;
+  manifest.files = {file("a", "one"), {"b", 1, sha256("larger than it says")}};
+  (void)announce(manifest);
+  EXPECT_THAT(
+      assay::testing::error_of([&] {
+        return store().put_all("ann", {{sha256("one"), "one"}, {sha256("more"), "more"}}).size();
+      }),
+      HasSubstr("announce"));
+  EXPECT_EQ(blobs(), 0U);
+  EXPECT_THAT(store().put_all("ann", {{sha256("larger than it says"), "larger than it says"}}),
+              SizeIs(1));
+  EXPECT_EQ(blobs(), 0U);
+}
+
+TEST(Bundle, HasItsContentsAgain) {
+  std::string bundle;
+  for (const std::string& content : {std::string("one\n"), std::string(), std::string("\0x", 2)})
+    add_to_bundle(bundle, sha256(content), content);
+  const std::vector<BundledContent> contents = read_bundle(bundle);
+  ASSERT_THAT(contents, SizeIs(3));
+  EXPECT_EQ(contents[0].bytes, "one\n");
+  EXPECT_EQ(contents[0].sha256, sha256("one\n"));
+  EXPECT_EQ(contents[1].bytes, "");
+  EXPECT_EQ(contents[2].bytes, std::string_view("\0x", 2));
+}
+
+TEST(Bundle, WhatIsNoneIsRefused) {
+  const std::string hash = sha256("x");
+  for (const std::string& bytes :
+       {std::string("x"), hash + " 1", hash + " 2\nx", hash + " -1\nx", hash + "\nx", "\n" + hash,
+        hash + " 1\nxx", std::string(64, '/') + " 1\nx", hash + " 99999999999999999999\nx"})
+    EXPECT_THAT(assay::testing::error_of([&] { return read_bundle(bytes).size(); }),
+                HasSubstr("bundle"))
+        << bytes;
+}
+
 TEST_F(CodeStoreTest, RefusesAHostileManifestBeforeAnythingIsWritten) {
   Manifest manifest;
   manifest.files = {file("../../evil", "x")};

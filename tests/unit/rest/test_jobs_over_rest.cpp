@@ -460,6 +460,29 @@ TEST_F(JobsOverRest, AFolderIsSentAndNamedByItsOwnerOnly) {
       400);
 }
 
+TEST_F(JobsOverRest, ManyContentsComeInOneRequest) {
+  Json manifest = {{"files", Json::array()}};
+  std::string bundle;
+  for (const std::string text : {"one", "two"}) {
+    manifest["files"].push_back({{"path", text}, {"size", text.size()}, {"sha256", sha256(text)}});
+    code::add_to_bundle(bundle, sha256(text), text);
+  }
+  const Json announced =
+      json({.method = "POST", .path = "/api/v1/code", .as = "ann", .body = manifest});
+  EXPECT_GE(announced["bundle"].get<std::int64_t>(), 1 << 20);
+  const auto put = [&](const char* who, const std::string& bytes) {
+    return ask({.method = "PUT", .path = "/api/v1/code/blobs", .as = who, .raw = bytes});
+  };
+  EXPECT_EQ(put("bob", bundle).status, 422) << "nothing of his is awaited";
+  EXPECT_EQ(put("ann", bundle + "more").status, 400);
+  const auto taken = put("ann", bundle);
+  EXPECT_EQ(taken.status, 200);
+  EXPECT_EQ(parse_json_or_null(taken.body), (Json{{"wrong", Json::array()}}));
+  EXPECT_EQ(
+      json({.method = "POST", .path = "/api/v1/code", .as = "ann", .body = manifest})["missing"],
+      Json::array());
+}
+
 TEST_F(JobsOverRest, UseIsAskedForByDateOrTime) {
   const auto status = [&](const std::string& query) {
     return ask({.path = "/api/v1/usage?" + query, .as = "root"}).status;
