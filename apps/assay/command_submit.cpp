@@ -83,6 +83,9 @@ code::Scan scan_code(const SubmitArguments& given) {
   if (!scan.special.empty())
     tell_error(
         fmt::format("assay: not sent, because they are no files: {}\n", listed(scan.special)));
+  if (!scan.runs.empty())
+    tell_error(fmt::format("assay: not sent, because they are runs of Assay: {} (.assayignore)\n",
+                           listed(scan.runs)));
   return scan;
 }
 

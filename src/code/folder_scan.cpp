@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/regular_file.h"
+#include "core/run_layout.h"
 #include "core/sha256.h"
 #include "core/text.h"
 
@@ -68,8 +69,16 @@ class FolderScan {
       throw Error(ErrorKind::environment, "cannot read the folder: " + error.message(),
                   (folder_ / below).string());
     std::ranges::sort(names);
+    const auto holds = [&](std::string_view name) {
+      return std::ranges::binary_search(names, std::string(name));
+    };
     // The data of a server that was started here.
-    if (!below.empty() && std::ranges::binary_search(names, std::string("admin.token"))) return;
+    if (!below.empty() && holds("admin.token")) return;
+    if (!below.empty() && holds(layout::kPlan) && holds(layout::kJournal) &&
+        !rules_.takes_back(below, true)) {
+      scan_.runs.push_back(below);
+      return;
+    }
     for (const std::string& name : names) take(below.empty() ? name : below + "/" + name, name);
   }
 

@@ -24,12 +24,14 @@ struct Scan {
   Manifest manifest{};                 ///< in the order of the paths
   std::vector<std::string> secrets{};  ///< left out, because they look like secrets
   std::vector<std::string> special{};  ///< left out: sockets, pipes, devices
+  std::vector<std::string> runs{};     ///< left out: run directories of Assay
 };
 
 /// What of a folder is to be sent, with its hashes. Throws Error of kind usage for a folder that
 /// cannot be sent, with all names: links that lead out of it, too much, names that are no text.
 /// .git, .hg, .svn and the data folder of a server (with its admin.token) are never sent; then
-/// kUsualRules count, then the folder's .assayignore.
+/// kUsualRules count, then the folder's .assayignore. Runs, whatever they are called, are sent only
+/// where that takes them back.
 [[nodiscard]] Scan scan_folder(const std::filesystem::path& folder, const ScanOptions& options);
 
 }  // namespace assay::code

@@ -89,11 +89,22 @@ void IgnoreRules::add(std::string_view text) {
   }
 }
 
-bool IgnoreRules::ignores(const std::string& path, bool is_folder) const {
+const IgnoreRules::Rule* IgnoreRules::last_that_fits(const std::string& path,
+                                                     bool is_folder) const {
   const std::vector<std::string> names = names_of(path);
   for (const Rule& rule : rules_ | std::views::reverse)
-    if ((is_folder || !rule.folders_only) && matches(rule.parts, names)) return !rule.takes_back;
-  return false;
+    if ((is_folder || !rule.folders_only) && matches(rule.parts, names)) return &rule;
+  return nullptr;
+}
+
+bool IgnoreRules::ignores(const std::string& path, bool is_folder) const {
+  const Rule* const rule = last_that_fits(path, is_folder);
+  return rule != nullptr && !rule->takes_back;
+}
+
+bool IgnoreRules::takes_back(const std::string& path, bool is_folder) const {
+  const Rule* const rule = last_that_fits(path, is_folder);
+  return rule != nullptr && rule->takes_back;
 }
 
 bool looks_secret(const std::string& path) {

@@ -18,6 +18,8 @@ class IgnoreRules {
   /// Of a path from the folder, with "/". What lies in an ignored folder is ignored, whatever the
   /// rules say about it: who walks the folder does not enter it.
   [[nodiscard]] bool ignores(const std::string& path, bool is_folder) const;
+  /// Whether a rule with `!` has the last word on it: it is wanted, whatever it is.
+  [[nodiscard]] bool takes_back(const std::string& path, bool is_folder) const;
 
  private:
   struct Rule {
@@ -25,6 +27,9 @@ class IgnoreRules {
     bool takes_back = false;
     bool folders_only = false;
   };
+  /// Null: none fits.
+  [[nodiscard]] const Rule* last_that_fits(const std::string& path, bool is_folder) const;
+
   std::vector<Rule> rules_;
 };
 

@@ -47,6 +47,25 @@ TEST_F(ScannedFolder, LeavesOutVersionsResultsAndWhatIsBuilt) {
   EXPECT_THAT(paths(), ElementsAre("a.py", "sub/build/x"));
 }
 
+TEST_F(ScannedFolder, LeavesOutRunsWhateverTheyAreCalledAndNamesThem) {
+  for (const char* name :
+       {"a.py", "old/first/plan.json", "old/first/journal.jsonl", "old/first/result.json",
+        "old/second/plan.json", "old/second/journal.jsonl", "old/notes", "notes/plan.json"})
+    write(name);
+  EXPECT_THAT(paths(), ElementsAre("a.py", "notes/plan.json", "old/notes"));
+  EXPECT_THAT(scan().runs, ElementsAre("old/first", "old/second"));
+}
+
+TEST_F(ScannedFolder, SendsARunThatItsRulesTakeBackOrThatItIs) {
+  for (const char* name : {"a/plan.json", "a/journal.jsonl", "b/plan.json", "b/journal.jsonl",
+                           "plan.json", "journal.jsonl"})
+    write(name);
+  write(".assayignore", "!/a/\n");
+  EXPECT_THAT(paths(), ElementsAre(".assayignore", "a/journal.jsonl", "a/plan.json",
+                                   "journal.jsonl", "plan.json"));
+  EXPECT_THAT(scan().runs, ElementsAre("b"));
+}
+
 TEST_F(ScannedFolder, LeavesOutTheDataOfAServerThatWasStartedHere) {
   for (const char* name : {"a.py", "tester/admin.token", "tester/accounts.db"}) write(name);
   EXPECT_THAT(paths(), ElementsAre("a.py"));
