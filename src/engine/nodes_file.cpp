@@ -1,10 +1,14 @@
 #include "engine/nodes_file.h"
 
 #include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
 
 #include "config/mapping.h"
 #include "config/yaml.h"
 #include "core/processors.h"
+#include "core/text.h"
 #include "plan/launchers/ssh_options.h"
 
 namespace assay::engine {
@@ -20,7 +24,12 @@ constexpr int kMaxDevices = 1024;
 constexpr const char* kAccessKeys[] = {"address", "user",    "port",       "identity",
                                        "jump",    "ib_addr", "device_ips", "server_id"};
 
-EmbeddedNode read_node(const Node& node) {
+struct ReadNode {
+  EmbeddedNode node;
+  plan::SshAccess access;
+};
+
+ReadNode read_node(const Node& node) {
   static const std::vector<std::string> kKeys{"name",     "address", "user",       "port",
                                               "identity", "jump",    "vendor",     "device_type",
                                               "devices",  "ib_addr", "device_ips", "server_id"};
@@ -31,11 +40,19 @@ EmbeddedNode read_node(const Node& node) {
   out.vendor = map.text_or("vendor", kProcessors);
   out.device_type = map.text_or("device_type", out.vendor);
   out.devices = static_cast<int>(map.at("devices").integer(1, kMaxDevices));
-  plan::SshAccess checked;
-  plan::read_ssh_access(map, checked);
+  plan::SshAccess access;
+  plan::read_ssh_access(map, access);
+  access.address = map.text_or("address", out.name);
   for (const char* key : kAccessKeys)
     if (const Node* value = map.find(key)) out.access[key] = value->json();
-  return out;
+  return {std::move(out), std::move(access)};
+}
+
+// The same address is another machine where a port of its own leads to it, or another way.
+std::string machine_of(const plan::SshAccess& node, const plan::SshAccess& all) {
+  const int port = node.port != 0 ? node.port : all.port;
+  return fmt::format("{} port {} over '{}'", to_lower(node.address), port != 0 ? port : 22,
+                     node.jump.empty() ? all.jump : node.jump);
 }
 
 }  // namespace
@@ -45,17 +62,25 @@ NodesFile parse_nodes_file(std::string_view yaml, const std::string& file) {
   const Node root = config::parse_yaml(yaml, config::Source{file, file, false});
   const Mapping map(root, "the list of nodes", kKeys);
   NodesFile out;
+  plan::SshAccess of_all;
+  if (const Node* ssh = map.find("ssh")) {
+    of_all = plan::SshOptions::read(*ssh);
+    out.ssh = ssh->json();
+  }
+  std::map<std::string, std::string> machines;  // → the name of the node that it is
   for (const Node& item : map.at("nodes").items()) {
-    EmbeddedNode node = read_node(item);
+    auto [node, access] = read_node(item);
     if (std::ranges::find(out.nodes, node.name, &EmbeddedNode::name) != out.nodes.end())
       item.fail("the node '" + node.name + "' is listed twice");
+    const auto [first, fresh] = machines.emplace(machine_of(access, of_all), node.name);
+    if (!fresh)
+      item.fail(fmt::format("the node '{}' is the machine of '{}': both have the address {}",
+                            node.name, first->second, access.address),
+                "list a machine once, with all of its devices; 'port' tells systems with one "
+                "address apart");
     out.nodes.push_back(std::move(node));
   }
   if (out.nodes.empty()) map.at("nodes").fail("there are no nodes");
-  if (const Node* ssh = map.find("ssh")) {
-    (void)plan::SshOptions::read(*ssh);
-    out.ssh = ssh->json();
-  }
   return out;
 }
 

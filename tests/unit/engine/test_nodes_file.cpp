@@ -8,6 +8,7 @@
 namespace assay::engine {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using testing::error_of;
 using ::testing::HasSubstr;
@@ -54,6 +55,29 @@ TEST(NodesFile, SaysWhereItIsWrong) {
   EXPECT_THAT(error("nodes: [{name: a, devices: 1, user: -oProxyCommand=x}]\n"),
               HasSubstr("user name"));
   EXPECT_THAT(error("nodes: [{name: a, device: 1}]\n"), HasSubstr("devices"));
+}
+
+// Its devices would be given away twice.
+TEST(NodesFile, RefusesOneMachineAsTwoNodes) {
+  const auto error = [](const std::string& text) {
+    return error_of([&] { return parse_nodes_file(text, "nodes.yaml"); });
+  };
+  EXPECT_THAT(error("nodes:\n  - {name: a, address: Host.example, devices: 8}\n"
+                    "  - {name: b, address: host.example, user: bench, devices: 8}\n"),
+              AllOf(HasSubstr("nodes.yaml:3:5"), HasSubstr("'b' is the machine of 'a'"),
+                    HasSubstr("host.example")));
+  EXPECT_THAT(error("nodes: [{name: a, devices: 1}, {name: b, address: a, devices: 1}]\n"),
+              HasSubstr("nodes.yaml:1:32"));
+  EXPECT_THAT(error("nodes: [{name: a, address: h, port: 2222, devices: 1}, {name: b, address: h, "
+                    "devices: 1}]\nssh: {port: 2222}\n"),
+              HasSubstr("the machine of 'a'"));
+  // Two containers with an sshd each, and private networks behind two hosts.
+  EXPECT_EQ(
+      parse_nodes_file("nodes: [{name: a, address: h, devices: 1}, {name: b, address: h, port: "
+                       "2222, devices: 1}, {name: c, address: h, jump: gate, devices: 1}]\n",
+                       "nodes.yaml")
+          .nodes.size(),
+      3U);
 }
 
 }  // namespace
