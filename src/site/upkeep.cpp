@@ -37,10 +37,16 @@ Upkeep::Upkeep(Parts parts, std::chrono::milliseconds every, std::int64_t mono_n
       every_ns_(Nanoseconds(every).count()),
       look_ns_(std::min(every_ns_, kLookAtCertificate.count())),
       next_clean_ns_(mono_ns + every_ns_),
-      next_look_ns_(mono_ns + look_ns_) {}
+      next_look_ns_(mono_ns + look_ns_) {
+  if (parts_.platform != nullptr)
+    rounds_.emplace(platform::RetentionRounds::Parts{.platform = parts_.platform->platform,
+                                                     .every = every,
+                                                     .say = parts_.say,
+                                                     .ending = parts_.ending});
+}
 
 void Upkeep::say_ahead() {
-  if (parts_.platform != nullptr) remove_old(true);
+  if (rounds_) rounds_->say_ahead();
   look_at_certificate();
 }
 
@@ -57,30 +63,9 @@ void Upkeep::work(std::int64_t mono_ns) {
   }
   if (mono_ns < next_clean_ns_) return;
   next_clean_ns_ = mono_ns + every_ns_;
+  if (rounds_ && !rounds_->remove()) return;  // what else is old is so by the same clock
   parts_.tester.expire();
-  if (parts_.platform == nullptr) return;
-  collect_code(*parts_.platform, parts_.data, parts_.say);
-  remove_old(false);
-}
-
-void Upkeep::remove_old(bool only_say) {
-  try {
-    const std::int64_t now_ns = wall_now_ns();
-    const platform::Removal removal =
-        parts_.platform->platform.remove_old(now_ns, only_say, parts_.ending);
-    const std::string what = fmt::format("{} and the logs of {}", counted(removal.jobs, "job"),
-                                         counted(removal.logs, "job"));
-    if (removal.logs + removal.jobs > 0 && only_say)
-      parts_.say(fmt::format("note: retention: {} will be removed at {}", what,
-                             iso_utc(now_ns + every_ns_)));
-    else if (removal.logs + removal.jobs > 0)
-      parts_.say(fmt::format("note: retention: {} were removed", what));
-    if (removal.failed > 0)
-      parts_.say(fmt::format("warning: retention: of {} not everything could be removed: {}",
-                             counted(removal.failed, "job"), printable(removal.first_why)));
-  } catch (const std::exception& error) {
-    parts_.say(fmt::format("warning: nothing old is removed: {}", error.what()));
-  }
+  if (parts_.platform != nullptr) collect_code(*parts_.platform, parts_.data, parts_.say);
 }
 
 void Upkeep::look_at_certificate() {

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "platform/retention_rounds.h"
 #include "serve/tls_identity.h"
 #include "site/platform_side.h"
 #include "tester/api.h"
@@ -36,10 +38,10 @@ class Upkeep {
   void work(std::int64_t mono_ns);
 
  private:
-  void remove_old(bool only_say);
   void look_at_certificate();
 
   Parts parts_;
+  std::optional<platform::RetentionRounds> rounds_;
   std::int64_t every_ns_;
   std::int64_t look_ns_;        // between two looks at the certificate
   std::int64_t next_clean_ns_;  // of a monotonic clock, as all of them

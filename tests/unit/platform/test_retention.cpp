@@ -2,12 +2,16 @@
 
 #include "core/files.h"
 #include "core/time.h"
+#include "platform/retention_rounds.h"
 #include "platform_fixture.h"
 
 namespace assay::platform {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr std::int64_t kDayNs = 24 * 3600 * 1'000'000'000LL;
 
@@ -36,6 +40,66 @@ class RetentionTest : public PlatformTest {
     return temporary_.path() / "data/jobs" / std::to_string(id) / "attempt-1";
   }
 };
+
+/// Rounds on a clock that the test sets.
+class RetentionRoundsTest : public RetentionTest {
+ protected:
+  void SetUp() override {
+    RetentionTest::SetUp();
+    keep(30, 100);
+    id_ = finished_job();
+  }
+  void set_clock(std::int64_t days) { clock_set_s_ = days * 24 * 3600; }
+  /// What was said by then.
+  [[nodiscard]] std::string said() { return std::exchange(said_, {}); }
+  [[nodiscard]] RetentionRounds rounds() {
+    return RetentionRounds({.platform = *platform_,
+                            .every = std::chrono::hours(1),
+                            .say = [this](const std::string& words) { said_ += words + "\n"; },
+                            .clocks = clocks()});
+  }
+
+  jobs::JobId id_ = 0;
+  std::string said_;
+};
+
+TEST_F(RetentionRoundsTest, AClockThatIsSetAheadIsSaidAndWaitedFor) {
+  RetentionRounds rounds = this->rounds();
+  rounds.say_ahead();
+  EXPECT_TRUE(rounds.remove());
+  EXPECT_EQ(said(), "");
+  set_clock(365);
+  EXPECT_FALSE(rounds.remove());
+  EXPECT_TRUE(platform_->find(id_)) << "nothing goes before it was said";
+  EXPECT_THAT(said(), AllOf(StartsWith("warning: "), HasSubstr("was set ahead by"),
+                            HasSubstr("1 job and the logs of 0 jobs will be removed at")));
+  // It was left as it is.
+  EXPECT_TRUE(rounds.remove());
+  EXPECT_FALSE(platform_->find(id_));
+  EXPECT_THAT(said(), StartsWith("note: retention: 1 job"));
+}
+
+TEST_F(RetentionRoundsTest, AClockThatIsPutRightInTimeRemovesNothing) {
+  RetentionRounds rounds = this->rounds();
+  set_clock(365);
+  EXPECT_FALSE(rounds.remove());
+  (void)said();
+  set_clock(0);
+  EXPECT_TRUE(rounds.remove());
+  EXPECT_TRUE(fs::exists(folder(id_) / "work/train.py"));
+  EXPECT_EQ(said(), "");
+}
+
+TEST_F(RetentionRoundsTest, AStartLongAfterTheLastJobSaysToLookAtTheClock) {
+  set_clock(40);
+  RetentionRounds(rounds()).say_ahead();
+  EXPECT_THAT(said(), AllOf(StartsWith("warning: "), HasSubstr("the last job was"),
+                            HasSubstr("the logs of 1 job will be removed at")));
+  // The server works by that clock: there are jobs of today.
+  (void)submit(job());
+  RetentionRounds(rounds()).say_ahead();
+  EXPECT_THAT(said(), StartsWith("note: "));
+}
 
 TEST_F(RetentionTest, WithoutRulesEverythingStays) {
   const jobs::JobId id = finished_job();
