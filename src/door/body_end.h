@@ -27,6 +27,7 @@ class BodyEnd {
   [[nodiscard]] std::uint64_t unseen() const noexcept;
   void skip(std::uint64_t bytes);
   [[nodiscard]] bool done() const noexcept { return done_; }
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
   /// What ends it for the reader after the bytes that belong to it: no trailers follow.
   [[nodiscard]] std::string_view last_words() const noexcept {
     return kind_ == Kind::chunked ? "\r\n" : "";

@@ -221,6 +221,7 @@ HttpResponse Door::pass_on(const HttpRequest& request, const Visit& visit) {
       .method = request.method,
       .bytes = request_for(asked, !own, options_.tls),
       .websocket = wants_websocket(request),
+      .knows_chunks = !request.is_old,
       .refuse = [languages = request.header("accept-language"), label = visit.label](
                     int status, const std::string& words) {
         return serve::answer_bytes(notice_page(

@@ -119,7 +119,8 @@ std::string cookie_of(const serve::HttpRequest& request, std::string_view name) 
 
 std::string request_for(const serve::HttpRequest& request, bool with_authorization, bool tls) {
   std::string out = request.method + " " + std::string(origin_form(request.path)) +
-                    (request.query.empty() ? "" : "?" + request.query) + " HTTP/1.1\r\n";
+                    (request.query.empty() ? "" : "?" + request.query) +
+                    (request.is_old ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n");
   const auto add = [&](std::string_view name, std::string_view value) {
     out.append(name).append(": ").append(value).append("\r\n");
   };

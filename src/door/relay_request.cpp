@@ -169,6 +169,8 @@ Task<> serve_request(asio::io_context& loop, Held line, Relays::Request request)
   line->head_by_ns = 0;
   if (answer.head && answer.head->status == 101 && !request.websocket)
     answer = Begun{.fault = "it answers to something that was not asked"};
+  if (answer.head && !request.knows_chunks && answer.head->body.kind() == BodyEnd::Kind::chunked)
+    answer = Begun{.fault = "it answers in chunks, which HTTP/1.0 does not know"};
   if (!answer.head) {
     const std::string page = request.refuse(line->too_late ? 504 : 502, answer.fault);
     const bool told = co_await write_to(line, line->peer, page);

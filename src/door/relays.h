@@ -53,6 +53,7 @@ class Relays {
     std::string method{};
     std::string bytes{};     ///< as the application gets it
     bool websocket = false;  ///< it asks for one
+    bool knows_chunks = true;
     /// A whole answer instead of the application's.
     std::function<std::string(int status, const std::string& words)> refuse{};
   };

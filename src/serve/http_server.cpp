@@ -183,16 +183,21 @@ struct HttpServer::Engine {
   std::vector<std::weak_ptr<StreamOut>> streams;
   std::jthread thread;
 
-  void begin_stream(const restinio::request_handle_t& request, const HttpResponse& response,
-                    std::shared_ptr<void> counted) {
-    auto builder =
-        request->create_response<restinio::chunked_output_t>(status_line(response.status));
-    builder.append_header(restinio::http_field::content_type, response.type);
-    for (const auto& [name, value] : response.headers) builder.append_header(name, value);
-    builder.connection_close();
-    if (!response.body.empty()) builder.append_chunk(response.body);
+  // `old`: it is HTTP/1.0.
+  void begin_stream(const restinio::request_handle_t& request, bool old,
+                    const HttpResponse& response, std::shared_ptr<void> counted) {
+    const auto streamed = [&](auto builder) {
+      builder.append_header("Content-Type", response.type);
+      for (const auto& [name, value] : response.headers) builder.append_header(name, value);
+      if (!response.body.empty()) builder.append_chunk(response.body);
+      return std::make_shared<StreamOut>(std::move(builder), response.streaming,
+                                         std::move(counted));
+    };
+    const restinio::http_status_line_t status = status_line(response.status);
     const auto stream =
-        std::make_shared<StreamOut>(std::move(builder), response.streaming, std::move(counted));
+        old ? streamed(BareOutput(request, status))
+            : streamed(
+                  request->create_response<restinio::chunked_output_t>(status).connection_close());
     {
       const std::scoped_lock lock(streams_lock);
       streams.push_back(stream);
@@ -260,7 +265,7 @@ struct HttpServer::EngineOf : HttpServer::Engine {
                         const std::uint64_t id = request->connection_id();
                         const auto [fault, last] = this->io.asked(id);
                         const Respond respond =
-                            [this, request, id, loop = &this->io, last = last,
+                            [this, request, id, loop = &this->io, last = last, old = fault.old,
                              counted = std::make_shared<Unanswered>(this->unanswered)](
                                 const HttpResponse& response) {
                               if (response.take_over) {
@@ -271,7 +276,7 @@ struct HttpServer::EngineOf : HttpServer::Engine {
                                   request->header().method() == restinio::http_method_head();
                               if (response.streaming.begin && !head) {
                                 if (loop->streams(id)) {
-                                  this->begin_stream(request, response, counted);
+                                  this->begin_stream(request, old, response, counted);
                                   return;
                                 }
                                 send(request, too_many_streams(), last,
@@ -283,6 +288,7 @@ struct HttpServer::EngineOf : HttpServer::Engine {
                             };
                         HttpRequest taken = taken_from(request);
                         taken.fault = fault;
+                        taken.is_old = fault.old;
                         taken.route = std::move(route);
                         taken.parameters = std::move(parameters);
                         handler(std::move(taken), respond);

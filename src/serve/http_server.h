@@ -27,6 +27,7 @@ struct HttpRequest {
   std::string address;                  ///< of the peer, without port
   std::string route;                    ///< which one of HttpOptions::routes fits the path, or ""
   std::vector<std::string> parameters;  ///< what the route's groups match, decoded
+  bool is_old = false;                  ///< it is HTTP/1.0: its answer has no chunks
   HeadFault fault{};  ///< what is wrong with its head; its connection is closed after the answer
 
   [[nodiscard]] std::string header(const std::string& lower_name) const;  ///< or ""

@@ -49,7 +49,8 @@ void RequestHeads::fault(int status, std::string text) {
 }
 
 void RequestHeads::body_fault(std::string text) {
-  if (!faults_.empty() && faults_.back().status == 0) faults_.back() = {400, std::move(text)};
+  if (!faults_.empty() && faults_.back().status == 0)
+    faults_.back() = {400, std::move(text), faults_.back().old};
   state_ = State::lost;
 }
 
@@ -227,6 +228,7 @@ void RequestHeads::end_head() {
   // Where a doubtful request ends is doubtful, too.
   waits_ = expects_ && (chunked_ || body_left_ > 0);
   const bool doubtful = current_.status != 0;
+  current_.old = old_;
   faults_.push_back(std::exchange(current_, {}));
   headers_ = 0;
   if (doubtful)

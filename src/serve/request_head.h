@@ -18,6 +18,7 @@ inline constexpr std::size_t kMaxHeaders = 64;
 struct HeadFault {
   int status = 0;  ///< 400, 413, 414, 417, 431, 501 or 505; 0: there is none
   std::string text{};
+  bool old = false;  ///< the request is HTTP/1.0, which is no fault
 };
 
 /// For programs: "bad_request".

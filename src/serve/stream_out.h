@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include <restinio/all.hpp>
 
@@ -17,11 +19,62 @@
 
 namespace assay::serve {
 
+/// RESTinio's builder of chunked output, for a peer of HTTP/1.0, which knows no chunks: the bytes
+/// as they are, until the connection ends.
+class BareOutput {
+ public:
+  BareOutput(const restinio::request_handle_t& request, restinio::http_status_line_t status)
+      : header_(std::move(status)),
+        connection_(restinio::impl::access_req_connection(*request)),
+        request_id_(request->request_id()) {
+    header_.should_keep_alive(false);
+  }
+
+  void append_header(std::string name, std::string value) {
+    header_.add_field(std::move(name), std::move(value));
+  }
+  void append_chunk(std::string bytes) {
+    if (!bytes.empty()) parts_.emplace_back(std::move(bytes));
+  }
+  void flush(restinio::write_status_cb_t then) {
+    write(restinio::response_parts_attr_t::not_final_parts, std::move(then));
+  }
+  void done(restinio::write_status_cb_t then) {
+    write(restinio::response_parts_attr_t::final_parts, std::move(then));
+  }
+
+ private:
+  void write(restinio::response_parts_attr_t last, restinio::write_status_cb_t then) {
+    restinio::writable_items_container_t items;
+    std::string head = std::exchange(head_sent_, true) ? std::string() : head_text();
+    const std::size_t status_line = head.find("\r\n");
+    if (!head.empty()) items.emplace_back(std::move(head));
+    for (std::string& part : parts_) items.emplace_back(std::move(part));
+    parts_.clear();
+    restinio::write_group_t group(std::move(items));
+    if (status_line != std::string::npos) group.status_line_size(status_line);
+    group.after_write_notificator(std::move(then));
+    connection_->write_response_parts(
+        request_id_, {last, restinio::response_connection_attr(false)}, std::move(group));
+  }
+  [[nodiscard]] std::string head_text() const {
+    return restinio::impl::create_header_string(
+        header_, restinio::impl::content_length_field_presence_t::skip_content_length);
+  }
+
+  restinio::http_response_header_t header_;
+  restinio::impl::connection_handle_t connection_;
+  restinio::request_id_t request_id_;
+  std::vector<std::string> parts_;
+  bool head_sent_ = false;
+};
+
 /// An answer of RESTinio that goes on. One write is under way at a time; what comes meanwhile
 /// waits, up to kStreamBuffer.
 class StreamOut : public HttpStream, public std::enable_shared_from_this<StreamOut> {
  public:
-  using Builder = restinio::response_builder_t<restinio::chunked_output_t>;
+  using Chunked = restinio::response_builder_t<restinio::chunked_output_t>;
+  using Builder = std::variant<Chunked, BareOutput>;
 
   StreamOut(Builder builder, HttpStreaming with, std::shared_ptr<void> counted)
       : builder_(std::move(builder)), with_(std::move(with)), counted_(std::move(counted)) {}
@@ -70,7 +123,7 @@ class StreamOut : public HttpStream, public std::enable_shared_from_this<StreamO
       written_ns_ = mono_now_ns();
     }
     const std::scoped_lock lock(builder_lock_);
-    if (builder_) builder_->flush(sent());
+    if (builder_) std::visit([&](auto& out) { out.flush(sent()); }, *builder_);
   }
   /// The server ends before who holds the stream.
   void abandon() {
@@ -102,11 +155,15 @@ class StreamOut : public HttpStream, public std::enable_shared_from_this<StreamO
     }
     const std::scoped_lock lock(builder_lock_);
     if (!builder_) return;
-    if (!batch.empty()) builder_->append_chunk(std::move(batch));
-    if (last)
-      builder_->done([self = shared_from_this()](const asio::error_code&) { self->let_go(); });
-    else
-      builder_->flush(sent());
+    std::visit(
+        [&](auto& out) {
+          if (!batch.empty()) out.append_chunk(std::move(batch));
+          if (last)
+            out.done([self = shared_from_this()](const asio::error_code&) { self->let_go(); });
+          else
+            out.flush(sent());
+        },
+        *builder_);
   }
   restinio::write_status_cb_t sent() {
     return [self = shared_from_this()](const asio::error_code& ec) {

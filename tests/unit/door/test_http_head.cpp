@@ -34,6 +34,13 @@ TEST(RequestForAnApplication, IsOneThatEndsWithItsConnection) {
                           Not(HasSubstr("x-hop")), Not(HasSubstr("trailers"))));
 }
 
+// What it answers to has no chunks.
+TEST(RequestForAnApplication, IsAsOldAsItsBrowser) {
+  serve::HttpRequest old = request();
+  old.is_old = true;
+  EXPECT_TRUE(request_for(old, true, false).starts_with("GET /a%20b?x=1 HTTP/1.0\r\n"));
+}
+
 TEST(RequestForAnApplication, HasNoneOfThePlatformsSecrets) {
   const auto asked = request(
       {{"cookie", "a=1; assay_door=SECRET; assay_session=SECRET; __Host-assay_x=SECRET; b=2"},

@@ -116,13 +116,14 @@ TEST(Relays, EndWhileOneIsAskedFor) {
 }
 
 /// What a browser gets where an application answers with that.
-std::string passed_on(const std::string& answer) {
+std::string passed_on(const std::string& answer, bool knows_chunks = true) {
   Relays relays(kQuick);
   Sockets outside;
   Sockets inside;
   relays.exchange(std::move(outside.near), {.stream = std::move(inside.near)}, {},
                   {.method = "GET",
                    .bytes = "GET / HTTP/1.1\r\n\r\n",
+                   .knows_chunks = knows_chunks,
                    .refuse = [](int status, const std::string& words) {
                      return std::to_string(status) + " " + words;
                    }});
@@ -146,6 +147,13 @@ TEST(Relays, DoNotPassOnAHeadThatIsTooLong) {
   };
   EXPECT_TRUE(passed_on(answer(60'000)).ends_with("\r\n\r\nhi"));
   EXPECT_EQ(passed_on(answer(70'000)), "502 the head of its answer is too long");
+}
+
+TEST(Relays, DoNotPassOnChunksToWhoDoesNotKnowThem) {
+  EXPECT_EQ(
+      passed_on("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", false),
+      "502 it answers in chunks, which HTTP/1.0 does not know");
+  EXPECT_TRUE(passed_on("HTTP/1.0 200 OK\r\n\r\nhi", false).ends_with("\r\n\r\nhi"));
 }
 
 TEST(Relays, DoNotPassOnTrailers) {

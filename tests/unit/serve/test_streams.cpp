@@ -54,14 +54,15 @@ class StreamsTest : public ::testing::Test {
     options.max_body = 1000;
     return options;
   }
-  [[nodiscard]] UniqueFd ask(const std::string& method, const std::string& path) const {
+  [[nodiscard]] UniqueFd ask(const std::string& method, const std::string& path,
+                             const std::string& version = "HTTP/1.1") const {
     UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(server_.port());
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
-    const std::string request = fmt::format("{} {} HTTP/1.1\r\nHost: x\r\n\r\n", method, path);
+    const std::string request = fmt::format("{} {} {}\r\nHost: x\r\n\r\n", method, path, version);
     EXPECT_EQ(::write(fd.get(), request.data(), request.size()),
               static_cast<ssize_t>(request.size()));
     return fd;
@@ -114,6 +115,23 @@ TEST_F(StreamsTest, AConnectionIsTakenOver) {
   ASSERT_TRUE(
       testing::eventually([&] { return ::read(taken_[0].get(), back.data(), back.size()) == 4; }));
   EXPECT_EQ(back, "back");
+}
+
+// It knows no chunks: what it gets is what was written, until the connection ends.
+TEST_F(StreamsTest, HasNoChunksForHttp10) {
+  const UniqueFd fd = ask("GET", "/stream", "HTTP/1.0");
+  const std::string head = read_until(fd.get(), "hello\n");
+  EXPECT_THAT(head, HasSubstr("Connection: close\r\n"));
+  EXPECT_THAT(head, HasSubstr("Content-Type: text/event-stream\r\n"));
+  EXPECT_THAT(head, Not(HasSubstr("Transfer-Encoding")));
+  EXPECT_THAT(head, Not(HasSubstr("Content-Length")));
+  EXPECT_TRUE(head.ends_with("\r\n\r\nhello\n")) << head;
+  EXPECT_TRUE(stream(0)->write("one\n"));
+  EXPECT_EQ(read_until(fd.get(), "one\n"), "one\n");
+  EXPECT_TRUE(stream(0)->write("two\n"));
+  stream(0)->end();
+  EXPECT_EQ(read_all(fd.get()), "two\n");
+  EXPECT_TRUE(testing::eventually([&] { return server_.unanswered() == 0; }));
 }
 
 TEST_F(StreamsTest, SendWhatIsWrittenAsItComes) {
