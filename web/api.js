@@ -25,11 +25,14 @@ export const address = (path, query) => {
 
 export function useCsrf(token) { csrf = token || ''; }
 
-async function ask(method, path, {query, body, text, signal} = {}) {
+// `seen`: the etag of what was shown when somebody began to change it, null where it is to be made.
+async function ask(method, path, {query, body, text, signal, seen} = {}) {
   // What the server says for people comes in the language of the page.
   const headers = {Accept: text ? 'text/plain, text/yaml, */*' : 'application/json', 'X-Assay-Language': language};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (method !== 'GET') headers['X-CSRF-Token'] = csrf;
+  if (seen) headers['If-Match'] = seen;
+  if (seen === null) headers['If-None-Match'] = '*';
   let response;
   try {
     response = await fetch(address(path, query), {
@@ -53,9 +56,9 @@ async function ask(method, path, {query, body, text, signal} = {}) {
 export const get = (path, query, options) => ask('GET', path, {query, ...options});
 export const getText = (path, query) => ask('GET', path, {query, text: true});
 export const post = (path, body, options) => ask('POST', path, {body: body ?? {}, ...options});
-export const put = (path, body) => ask('PUT', path, {body});
-export const patch = (path, body) => ask('PATCH', path, {body});
-export const remove = path => ask('DELETE', path);
+export const put = (path, body, seen) => ask('PUT', path, {body, seen});
+export const patch = (path, body, seen) => ask('PATCH', path, {body, seen});
+export const remove = (path, seen) => ask('DELETE', path, {seen});
 
 // Server-sent events; `onLost` where there is no stream, so that the caller asks by itself. The
 // browser connects again by itself, but not after an answer that is no stream.

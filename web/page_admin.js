@@ -20,9 +20,13 @@ export async function render({main, life, session}) {
     main.append(h('section', {}, h('div', {class: 'toolbar'}, h('h2', {class: 'grow'}, title), add && deed(t('admin.add'), () => add(load), 'small')), box));
     parts.push(load());
   };
-  const gone = (path, what, load) => deed(t('admin.remove'), async () => { if (await confirm(t('admin.remove.sure', {what}), t('admin.remove'))) { await remove(path); await load(); } }, 'second small');
+  // Also where somebody else was faster: then what there is now is shown.
+  const change = async (what, load) => { try { await what(); } finally { await load(); } };
+  // What was shown of it; null: it is to be made.
+  const seen = (r, name) => r.name === name ? r.etag : null;
+  const gone = (path, r, load) => deed(t('admin.remove'), async () => { if (await confirm(t('admin.remove.sure', {what: r.name}), t('admin.remove'))) await change(() => remove(path, r.etag), load); }, 'second small');
 
-  section(t('admin.tokens'), '/tokens', 'tokens', (rows, load) => table([t('admin.name'), t('admin.made'), t('admin.expires'), ''], rows.map(r => [words(r.name), moment(r.made), moment(r.expires), gone(`/tokens/${part(r.name)}`, r.name, load)]), t('admin.tokens.none')),
+  section(t('admin.tokens'), '/tokens', 'tokens', (rows, load) => table([t('admin.name'), t('admin.made'), t('admin.expires'), ''], rows.map(r => [words(r.name), moment(r.made), moment(r.expires), gone(`/tokens/${part(r.name)}`, r, load)]), t('admin.tokens.none')),
     async load => {
       const answer = await prompt(t('admin.tokens.new'), [{name: 'name', label: t('admin.name'), required: true}]);
       if (!answer) return;
@@ -39,29 +43,28 @@ export async function render({main, life, session}) {
       if (!answer) return;
       const body = {full_name: answer.full_name, role: answer.role};
       if (answer.password) body.password = answer.password;
-      await put(`/users/${part(answer.name)}`, body);
-      await load();
+      await change(() => put(`/users/${part(answer.name)}`, body, seen(r, answer.name)), load);
     };
     section(t('admin.users'), '/users', 'users', (rows, load) => table([t('admin.name'), t('admin.full_name'), t('admin.role'), t('admin.state'), ''], rows.map(r => [words(r.name), words(r.full_name, 60), t(`role.${r.role}`), t(r.disabled ? 'admin.disabled' : 'admin.active'),
-      [deed(t('admin.edit'), () => user(load, r), 'second small'), ' ', r.name !== session.user && gone(`/users/${part(r.name)}`, r.name, load)]]), '–'), user);
+      [deed(t('admin.edit'), () => user(load, r), 'second small'), ' ', r.name !== session.user && gone(`/users/${part(r.name)}`, r, load)]]), '–'), user);
   }
   const team = async (load, r = {}) => {
     const answer = await prompt(t('admin.team'), [{name: 'name', label: t('admin.name'), value: r.name, required: true}, {name: 'members', label: t('admin.members'), value: (r.members || []).join(', ')}, {name: 'weight', label: t('admin.weight'), type: 'number', value: r.weight ?? 1},
       {name: 'quota', label: t('admin.quota'), value: quotaText(r.quota)}, {name: 'user_quota', label: t('admin.user_quota'), value: quotaText(r.user_quota)}]);
     if (!answer) return;
-    await put(`/teams/${part(answer.name)}`, {weight: Number(answer.weight) || 1, quota: quota(answer.quota), user_quota: quota(answer.user_quota), members: answer.members.split(',').map(m => m.trim()).filter(Boolean)});
-    await load();
+    const body = {weight: Number(answer.weight) || 1, quota: quota(answer.quota), user_quota: quota(answer.user_quota), members: answer.members.split(',').map(m => m.trim()).filter(Boolean)};
+    await change(() => put(`/teams/${part(answer.name)}`, body, seen(r, answer.name)), load);
   };
   section(t('admin.teams'), '/teams', 'teams', (rows, load) => table([t('admin.name'), t('admin.members'), {title: t('admin.weight'), n: true}, t('admin.quota'), t('admin.user_quota'), ''], rows.map(r => [words(r.name), words((r.members || []).join(', '), 200), r.weight, words(quotaText(r.quota)), words(quotaText(r.user_quota)),
-    admin ? [deed(t('admin.edit'), () => team(load, r), 'second small'), ' ', gone(`/teams/${part(r.name)}`, r.name, load)] : '']), t('admin.teams.none')), admin && team);
+    admin ? [deed(t('admin.edit'), () => team(load, r), 'second small'), ' ', gone(`/teams/${part(r.name)}`, r, load)] : '']), t('admin.teams.none')), admin && team);
   const queue = async (load, r = {}) => {
     const answer = await prompt(t('admin.queue'), [{name: 'name', label: t('admin.name'), value: r.name, required: true}, {name: 'priority', label: t('field.priority'), type: 'number', value: r.priority ?? 0}, {name: 'closed', label: t('admin.closed'), choices: ['no', 'yes'], value: r.closed ? 'yes' : 'no'}, {name: 'preempts', label: t('admin.preempts'), choices: ['no', 'yes'], value: r.preempts === false ? 'no' : 'yes'}, {name: 'approval', label: t('admin.approval'), choices: ['no', 'yes'], value: r.approval ? 'yes' : 'no'}]);
     if (!answer) return;
-    await put(`/queues/${part(answer.name)}`, {priority: Number(answer.priority) || 0, closed: answer.closed === 'yes', preempts: answer.preempts === 'yes', approval: answer.approval === 'yes', partition: r.partition || '', account: r.account || '', qos: r.qos || ''});
-    await load();
+    const body = {priority: Number(answer.priority) || 0, closed: answer.closed === 'yes', preempts: answer.preempts === 'yes', approval: answer.approval === 'yes', partition: r.partition || '', account: r.account || '', qos: r.qos || ''};
+    await change(() => put(`/queues/${part(answer.name)}`, body, seen(r, answer.name)), load);
   };
   section(t('admin.queues'), '/queues', 'queues', (rows, load) => table([t('admin.name'), {title: t('field.priority'), n: true}, t('admin.state'), {title: t('jobs.waiting'), n: true}, {title: t('jobs.running'), n: true}, ''], rows.map(r => [words(r.name), r.priority, t(r.closed ? 'admin.closed' : 'admin.open'), r.waiting ?? '–', r.running ?? '–',
-    admin ? [deed(t('admin.edit'), () => queue(load, r), 'second small'), ' ', r.name !== 'default' && !r.engine && gone(`/queues/${part(r.name)}`, r.name, load)] : '']), '–'), admin && queue);
+    admin ? [deed(t('admin.edit'), () => queue(load, r), 'second small'), ' ', r.name !== 'default' && !r.engine && gone(`/queues/${part(r.name)}`, r, load)] : '']), '–'), admin && queue);
   if (admin)
     section(t('admin.audit'), '/audit?limit=100', 'deeds', rows => table([t('admin.when'), t('admin.who'), t('admin.what'), t('admin.subject'), {title: t('admin.status'), n: true}], rows.map(r => [moment(r.at), [words(r.who, 40), h('span', {class: 'sub'}, words(r.address, 60))], words(r.deed, 100), words(r.subject, 200), r.status]), '–'));
   await Promise.all(parts);

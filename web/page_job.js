@@ -90,9 +90,11 @@ export async function render({main, place, life}) {
   }
   const logsRemoved = () => h('p', {class: 'said'}, t('job.logs_removed', {time: moment(job.logs_removed)}));
   async function share() {
+    const seen = job.etag;
     const answer = await prompt(t('brief.share'), [{name: 'users', label: t('brief.share.who'), value: (job.shared_with || []).join(', ')}]);
     if (!answer) return;
-    try { await patch(base, {shared_with: answer.users.split(',').map(u => u.trim()).filter(Boolean)}); await reload(); } catch (e) { toast(e.message, 'invalid'); }
+    try { await patch(base, {shared_with: answer.users.split(',').map(u => u.trim()).filter(Boolean)}, seen); } catch (e) { toast(e.message, 'invalid'); }
+    await reload();
   }
 
   async function report() {

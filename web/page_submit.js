@@ -183,11 +183,21 @@ export async function render({main, place, session, life}) {
     if (!x) return;
     render({main, session, life, place: {parameters: {}, from: x.content || {}}});
   }}, h('option', {value: ''}, t('submit.template')), list.map((x, i) => h('option', {value: i}, `${x.name} · ${x.scope || ''}`)));
+  // By scope and name, what is known of them: one that somebody else has made or changed is not overwritten unseen.
+  const etags = x => new Map(x.map(one => [`${one.scope}/${one.name}`, one.etag]));
+  let seen = etags(list);
   const keep = deed(t('submit.keep'), async () => {
     const scopes = ['own', ...(session.teams || []).map(x => `team:${x}`), ...(session.role === 'admin' ? ['all'] : [])];
     const answer = await prompt(t('submit.keep'), [{name: 'name', label: t('admin.name'), required: true, value: read().name}, {name: 'scope', label: t('submit.scope'), choices: scopes, value: 'own'}]);
     if (!answer) return;
-    await put(`/templates/${part(answer.scope)}/${part(answer.name)}`, read());
+    const name = `${answer.scope}/${answer.name}`;
+    try {
+      const made = await put(`/templates/${part(answer.scope)}/${part(answer.name)}`, read(), seen.get(name) ?? null);
+      seen.set(name, made.etag);
+    } catch (e) {
+      if (e.status === 412) seen = etags(listOf(await get('/templates'), 'templates'));
+      throw e;
+    }
     toast(t('submit.kept', {name: answer.name}));
   }, 'second');
 

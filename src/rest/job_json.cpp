@@ -3,6 +3,7 @@
 #include <map>
 
 #include "core/json_fields.h"
+#include "rest/change_guard.h"
 
 namespace assay::rest {
 
@@ -104,6 +105,12 @@ Json plain_row(const jobs::JobRow& row, jobs::WallTime now_ns) {
 
 }  // namespace
 
+Json changeable_job(Call& call, const jobs::Job& job) {
+  return {{"priority", job.submission.priority.value_or(jobs::kDefaultPriority)},
+          {"name", job.submission.name},
+          {"shared_with", call.context.accounts.shared_with(job.id)}};
+}
+
 Json pending_json(const std::optional<jobs::Pending>& pending) {
   if (!pending) return {};
   return {{"kind", to_text(pending->kind)}, {"words", jobs::to_words(*pending)}};
@@ -144,6 +151,7 @@ Json job_json(Call& call, const platform::JobView& view) {
   const std::string removed = ended ? call.context.platform.logs_removed_at(job.id) : "";
   out["logs_removed"] = removed.empty() ? Json() : Json(removed);
   out["shared_with"] = call.context.accounts.shared_with(job.id);
+  out["etag"] = etag_of(changeable_job(call, job));
   return out;
 }
 

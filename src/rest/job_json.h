@@ -10,6 +10,8 @@ namespace assay::rest {
 [[nodiscard]] Json row_json(Call& call, const platform::JobView& view);
 /// Everything about a job, as GET /jobs/{id} gives it.
 [[nodiscard]] Json job_json(Call& call, const platform::JobView& view);
+/// What PATCH changes of it, for etag_of().
+[[nodiscard]] Json changeable_job(Call& call, const jobs::Job& job);
 [[nodiscard]] Json pending_json(const std::optional<jobs::Pending>& pending);
 
 }  // namespace assay::rest

@@ -25,6 +25,14 @@ Json operation_of(const Route& route) {
                           {"in", "query"},
                           {"description", one.what},
                           {"schema", {{"type", one.type}}}});
+  if (route.guarded)
+    for (const auto& [name, what] :
+         {std::pair("If-Match", "the etag of what the change is meant for"),
+          std::pair("If-None-Match", "*: it is not to be there yet")})
+      parameters.push_back({{"name", name},
+                            {"in", "header"},
+                            {"description", what},
+                            {"schema", {{"type", "string"}}}});
   if (!parameters.empty()) out["parameters"] = parameters;
   if (route.body == Body::json)
     out["requestBody"] = {{"required", true}, {"content", content_of(route.request)}};
@@ -34,6 +42,10 @@ Json operation_of(const Route& route) {
   if (*route.answer != '\0') good["content"] = content_of(route.answer);
   out["responses"] = {{std::to_string(route.status), good},
                       {"default", {{"description", "refused"}, {"content", content_of("Error")}}}};
+  if (route.guarded)
+    out["responses"]["412"] = {
+        {"description", "it was changed meanwhile; \"now\" is what there is"},
+        {"content", content_of("Changed")}};
   if (route.made != 0) out["responses"][std::to_string(route.made)] = good;
   if (route.who == Who::anyone) out["security"] = Json::array();
   if (route.who == Who::may) out["x-deed"] = to_text(route.deed);

@@ -47,8 +47,9 @@ struct Route {
   Body body = Body::none;
   std::size_t max_body = 64U << 10;
   std::vector<Parameter> query{};
-  int status = 200;  ///< of success
-  int made = 0;      ///< of success that has made something, where that is told apart
+  int status = 200;      ///< of success
+  int made = 0;          ///< of success that has made something, where that is told apart
+  bool guarded = false;  ///< it takes If-Match and If-None-Match: see change_guard.h
 };
 
 /// All of them; of two that fit a path the first counts.

@@ -6,6 +6,7 @@
 #include "core/json_fields.h"
 #include "core/text.h"
 #include "rest/call.h"
+#include "rest/change_guard.h"
 
 namespace assay::rest {
 
@@ -13,11 +14,21 @@ using jobs::Deed;
 
 namespace {
 
+Json changeable_user(const accounts::Person& person) {
+  return {{"full_name", person.full_name},
+          {"role", to_text(person.role)},
+          {"disabled", person.disabled},
+          {"language", person.language}};
+}
+
 Json user_json(const accounts::Person& person) {
-  return {{"name", person.name},          {"full_name", person.full_name},
-          {"role", to_text(person.role)}, {"disabled", person.disabled},
-          {"language", person.language},  {"password_set", person.has_password},
-          {"teams", person.teams},        {"made", time_json(person.made_ns)}};
+  Json out = {{"name", person.name}};
+  out.update(changeable_user(person));
+  out["password_set"] = person.has_password;
+  out["teams"] = person.teams;
+  out["made"] = time_json(person.made_ns);
+  out["etag"] = etag_of(changeable_user(person));
+  return out;
 }
 
 serve::HttpResponse users(Call& call) {
@@ -31,6 +42,7 @@ serve::HttpResponse put_user(Call& call) {
   accounts::Accounts& accounts = call.context.accounts;
   const std::string& name = call.parameter(0);
   check_same_name(call);
+  std::unique_lock lock(call.context.settings);
   const auto before = accounts.find(name);
   accounts::Person person = before.value_or(accounts::Person{.name = name});
   const bool rules = call.caller().may(Deed::write_user, jobs::Whose::foreign);
@@ -61,7 +73,9 @@ serve::HttpResponse put_user(Call& call) {
   // Who has found a token must not take over the account with it.
   if (password && own && call.caller().session.empty())
     throw forbidden("change your own password with a token: sign in for that");
+  check_unchanged(call, before ? changeable_user(*before) : Json());
   accounts.put(person, call.now_ns);
+  lock.unlock();
   if (password) accounts.set_password(name, *password, call.caller().session);
   call.context.streams.ask_now();
   return json_answer(user_json(accounts.find(name).value_or(person)), before ? 200 : 201);
@@ -69,8 +83,11 @@ serve::HttpResponse put_user(Call& call) {
 
 serve::HttpResponse delete_user(Call& call) {
   const std::string& name = call.parameter(0);
-  if (!call.context.accounts.find(name)) throw not_found("there is no such user");
+  const std::scoped_lock lock(call.context.settings);
+  const auto found = call.context.accounts.find(name);
+  if (!found) throw not_found("there is no such user");
   if (!call.caller().may(Deed::write_user, jobs::Whose::foreign)) throw forbidden("delete users");
+  check_unchanged(call, changeable_user(*found));
   try {
     call.context.accounts.remove(name);
   } catch (const Error& error) {
@@ -121,13 +138,18 @@ serve::HttpResponse revoke_token(Call& call) {
   return json_answer(Json::object());
 }
 
+Json changeable_template(const accounts::Template& one) {
+  return {{"content", one.content}};
+}
+
 Json template_json(const accounts::Template& one) {
   return {{"scope",
            one.scope == accounts::Scope::team ? "team:" + one.of : std::string(to_text(one.scope))},
           {"name", one.name},
           {"content", one.content},
           {"author", one.author},
-          {"changed", time_json(one.changed_ns)}};
+          {"changed", time_json(one.changed_ns)},
+          {"etag", etag_of(changeable_template(one))}};
 }
 
 serve::HttpResponse templates(Call& call) {
@@ -146,6 +168,15 @@ std::pair<accounts::Scope, std::string> scope_of(const Call& call) {
     return {accounts::Scope::team, text.substr(5)};
   }
   throw serve::Refusal(404, "not_found", "there is no such scope", "own, team:NAME or all");
+}
+
+// What there is of the template in the address; null: nothing.
+Json template_there(Call& call, accounts::Scope scope, const std::string& of) {
+  const std::vector<std::string> teams =
+      scope == accounts::Scope::team ? std::vector{of} : std::vector<std::string>{};
+  for (const auto& one : call.context.accounts.templates(call.caller().name, teams))
+    if (one.scope == scope && one.name == call.parameter(1)) return changeable_template(one);
+  return {};
 }
 
 serve::HttpResponse put_template(Call& call) {
@@ -169,14 +200,19 @@ serve::HttpResponse put_template(Call& call) {
   }
   const accounts::Template made{scope,      of, call.parameter(1), call.body, call.caller().name,
                                 call.now_ns};
+  const std::scoped_lock lock(call.context.settings);
+  check_unchanged(call, template_there(call, scope, of));
   call.context.accounts.put_template(made);
   return json_answer(template_json(made));
 }
 
 serve::HttpResponse delete_template(Call& call) {
   const auto [scope, of] = scope_of(call);
-  if (!call.context.accounts.remove_template(scope, of, call.parameter(1)))
-    throw not_found("there is no such template");
+  const std::scoped_lock lock(call.context.settings);
+  const Json now = template_there(call, scope, of);
+  if (now.is_null()) throw not_found("there is no such template");
+  check_unchanged(call, now);
+  (void)call.context.accounts.remove_template(scope, of, call.parameter(1));
   return json_answer(Json::object());
 }
 
@@ -199,14 +235,16 @@ std::vector<Route> account_routes() {
        .answer = "User",
        .request = "UserChange",
        .body = Body::json,
-       .made = 201},
+       .made = 201,
+       .guarded = true},
       {.method = "DELETE",
        .path = "/api/v1/users/{name}",
        .handler = delete_user,
        .deed = Deed::write_user,
        .of = Of::user,
        .summary = "Delete a user; their jobs stay",
-       .answer = "Empty"},
+       .answer = "Empty",
+       .guarded = true},
       {.method = "GET",
        .path = "/api/v1/tokens",
        .handler = tokens,
@@ -248,14 +286,16 @@ std::vector<Route> account_routes() {
        .answer = "Template",
        .request = "Submission",
        .body = Body::json,
-       .max_body = 1U << 20},
+       .max_body = 1U << 20,
+       .guarded = true},
       {.method = "DELETE",
        .path = "/api/v1/templates/{scope}/{name}",
        .handler = delete_template,
        .deed = Deed::write_template,
        .of = Of::template_,
        .summary = "Delete a template",
-       .answer = "Empty"},
+       .answer = "Empty",
+       .guarded = true},
   };
 }
 

@@ -7,6 +7,7 @@
 #include "core/json_fields.h"
 #include "core/text.h"
 #include "rest/call.h"
+#include "rest/change_guard.h"
 
 namespace assay::rest {
 
@@ -84,6 +85,21 @@ void change_settings(Call& call, F&& f) {
   call.context.platform.change_settings(settings);
 }
 
+// What is shown of a thing: its name, what can be changed, and by what that is known.
+Json row_of(const std::string& name, const Json& changeable) {
+  Json out = {{"name", name}};
+  out.update(changeable);
+  out["etag"] = etag_of(changeable);
+  return out;
+}
+
+// `changeable` of the one with the name; null: there is none.
+template <class T, class F>
+Json named(const std::vector<T>& all, const std::string& name, const F& changeable) {
+  const auto found = std::ranges::find(all, name, &T::name);
+  return found == all.end() ? Json() : changeable(*found);
+}
+
 template <class T>
 void put(std::vector<T>& all, T one) {
   const auto found = std::ranges::find(all, one.name, &T::name);
@@ -93,10 +109,13 @@ void put(std::vector<T>& all, T one) {
     *found = std::move(one);
 }
 
-template <class T>
-void drop(std::vector<T>& all, const std::string& name, const char* without) {
-  if (std::erase_if(all, [&](const T& one) { return one.name == name; }) == 0)
-    throw not_found(without);
+// Of one that is not there, that is said, whatever else was asked.
+template <class T, class F>
+void drop(Call& call, std::vector<T>& all, const char* without, const F& changeable) {
+  const Json now = named(all, call.parameter(0), changeable);
+  if (now.is_null()) throw not_found(without);
+  check_unchanged(call, now);
+  std::erase_if(all, [&](const T& one) { return one.name == call.parameter(0); });
 }
 
 template <class T>
@@ -120,38 +139,45 @@ std::int64_t count(Call& call, const std::string& queue, std::vector<jobs::State
       .total;
 }
 
+Json changeable_queue(const jobs::Queue& queue) {
+  return {{"priority", queue.priority},
+          {"closed", queue.closed},
+          {"preempts", queue.preempts},
+          {"approval", queue.approval},
+          {"partition", queue.partition},
+          {"account", queue.account},
+          {"qos", queue.qos}};
+}
+
 serve::HttpResponse queues(Call& call) {
   Json out = Json::array();
   const auto own = call.context.platform.settings().queues;
+  using enum jobs::State;
   for (const jobs::Queue& queue : call.context.platform.queues()) {
-    out.push_back(
-        {{"name", queue.name},
-         {"priority", queue.priority},
-         {"closed", queue.closed},
-         {"preempts", queue.preempts},
-         {"approval", queue.approval},
-         {"partition", queue.partition},
-         {"account", queue.account},
-         {"qos", queue.qos},
-         {"engine", std::ranges::find(own, queue.name, &jobs::Queue::name) == own.end()},
-         {"waiting", count(call, queue.name, {jobs::State::unapproved, jobs::State::queued})},
-         {"running", count(call, queue.name,
-                           {jobs::State::scheduling, jobs::State::running, jobs::State::pausing,
-                            jobs::State::killing})}});
+    Json row = row_of(queue.name, changeable_queue(queue));
+    row["engine"] = std::ranges::find(own, queue.name, &jobs::Queue::name) == own.end();
+    row["waiting"] = count(call, queue.name, {unapproved, queued});
+    row["running"] = count(call, queue.name, {scheduling, running, pausing, killing});
+    out.push_back(std::move(row));
   }
   return json_answer({{"queues", out}});
 }
 
 serve::HttpResponse put_queue(Call& call) {
   check_fields(call.body, {"name", "priority", "closed", "preempts", "approval", "partition",
-                           "account", "qos", "engine", "waiting", "running"});
-  const auto queue = read_named<jobs::Queue>(call, "queue", call.body);
+                           "account", "qos", "etag", "engine", "waiting", "running"});
+  Json body = call.body;
+  body.erase("etag");
+  const auto queue = read_named<jobs::Queue>(call, "queue", std::move(body));
   for (const std::string* name : {&queue.partition, &queue.account, &queue.qos})
     if (!name->empty()) accounts::check_name(*name, "name in Slurm");
   if (std::abs(queue.priority) > jobs::kMaxPriority)
     throw serve::Refusal(400, "bad_field",
                          fmt::format("'priority' must be from -{0} to {0}", jobs::kMaxPriority));
-  change_settings(call, [&](platform::Settings& settings) { put(settings.queues, queue); });
+  change_settings(call, [&](platform::Settings& settings) {
+    check_unchanged(call, named(call.context.platform.queues(), queue.name, changeable_queue));
+    put(settings.queues, queue);
+  });
   return queues(call);
 }
 
@@ -172,25 +198,32 @@ serve::HttpResponse delete_queue(Call& call) {
                     waiting == 1 ? "1 job waits" : fmt::format("{} jobs wait", waiting),
                     printable(name)),
         "close it, and delete it when they have run or were killed");
-  change_settings(
-      call, [&](platform::Settings& all) { drop(all.queues, name, "there is no such queue"); });
+  change_settings(call, [&](platform::Settings& all) {
+    drop(call, all.queues, "there is no such queue", changeable_queue);
+  });
   return queues(call);
+}
+
+auto changeable_team(Call& call) {
+  return [&call](const jobs::Team& team) -> Json {
+    return {{"weight", team.weight},
+            {"quota", team.quota},
+            {"user_quota", team.user_quota},
+            {"members", call.context.accounts.members(team.name)}};
+  };
 }
 
 serve::HttpResponse teams(Call& call) {
   Json out = Json::array();
   for (const jobs::Team& team : call.context.platform.settings().teams)
-    out.push_back({{"name", team.name},
-                   {"weight", team.weight},
-                   {"quota", team.quota},
-                   {"user_quota", team.user_quota},
-                   {"members", call.context.accounts.members(team.name)}});
+    out.push_back(row_of(team.name, changeable_team(call)(team)));
   return json_answer({{"teams", out}});
 }
 
 serve::HttpResponse put_team(Call& call) {
-  check_fields(call.body, {"name", "weight", "quota", "user_quota", "members"});
+  check_fields(call.body, {"name", "weight", "quota", "user_quota", "members", "etag"});
   Json body = call.body;
+  body.erase("etag");
   std::optional<std::vector<std::string>> members;
   if (const auto found = body.find("members"); found != body.end()) {
     members.emplace();
@@ -206,10 +239,13 @@ serve::HttpResponse put_team(Call& call) {
       if (devices < 0 || type.empty() || type.size() > 64)
         throw serve::Refusal(400, "bad_field",
                              "a quota is a type of devices and how many of them, 0 or more");
-  // Members first: a name that there is not changes nothing.
-  if (members) call.context.accounts.set_members(team.name, *members);
+  change_settings(call, [&](platform::Settings& settings) {
+    check_unchanged(call, named(settings.teams, team.name, changeable_team(call)));
+    // Members first: a name that there is not changes nothing.
+    if (members) call.context.accounts.set_members(team.name, *members);
+    put(settings.teams, team);
+  });
   call.context.streams.ask_now();
-  change_settings(call, [&](platform::Settings& settings) { put(settings.teams, team); });
   return teams(call);
 }
 
@@ -227,21 +263,25 @@ serve::HttpResponse delete_team(Call& call) {
         left == 1 ? fmt::format("1 job of the team '{}' has not ended", printable(name))
                   : fmt::format("{} jobs of the team '{}' have not ended", left, printable(name)),
         "delete it when they have ended or were killed");
-  change_settings(call,
-                  [&](platform::Settings& all) { drop(all.teams, name, "there is no such team"); });
+  change_settings(call, [&](platform::Settings& all) {
+    drop(call, all.teams, "there is no such team", changeable_team(call));
+  });
   call.context.accounts.set_members(name, {});
   call.context.streams.ask_now();
   return teams(call);
 }
 
+Json changeable_reservation(const jobs::Reservation& one) {
+  return {{"nodes", one.nodes},
+          {"from", time_json(one.from_ns)},
+          {"to", time_json(one.to_ns)},
+          {"teams", one.teams}};
+}
+
 serve::HttpResponse reservations(Call& call) {
   Json out = Json::array();
   for (const jobs::Reservation& one : call.context.platform.settings().reservations)
-    out.push_back({{"name", one.name},
-                   {"nodes", one.nodes},
-                   {"from", time_json(one.from_ns)},
-                   {"to", time_json(one.to_ns)},
-                   {"teams", one.teams}});
+    out.push_back(row_of(one.name, changeable_reservation(one)));
   return json_answer({{"reservations", out}});
 }
 
@@ -250,7 +290,7 @@ std::string shown_name(const std::string& name) {
 }
 
 serve::HttpResponse put_reservation(Call& call) {
-  check_fields(call.body, {"name", "nodes", "from", "to", "teams"});
+  check_fields(call.body, {"name", "nodes", "from", "to", "teams", "etag"});
   const auto moment = [&](const char* key) {
     const auto at_ns = parse_time(serve::text_field(call.body, key, 64));
     if (!at_ns)
@@ -281,13 +321,16 @@ serve::HttpResponse put_reservation(Call& call) {
     if (std::ranges::find(teams, name, &jobs::Team::name) == teams.end() &&
         call.context.accounts.members(name).empty())
       throw serve::Refusal(400, "bad_field", "there is no team '" + shown_name(name) + "'");
-  change_settings(call, [&](platform::Settings& settings) { put(settings.reservations, one); });
+  change_settings(call, [&](platform::Settings& settings) {
+    check_unchanged(call, named(settings.reservations, one.name, changeable_reservation));
+    put(settings.reservations, one);
+  });
   return reservations(call);
 }
 
 serve::HttpResponse delete_reservation(Call& call) {
   change_settings(call, [&](platform::Settings& all) {
-    drop(all.reservations, call.parameter(0), "there is no such reservation");
+    drop(call, all.reservations, "there is no such reservation", changeable_reservation);
   });
   return reservations(call);
 }
@@ -311,7 +354,8 @@ Route writing(const char* path, serve::HttpResponse (*handler)(Call&), Deed deed
           .summary = summary,
           .answer = answer,
           .request = request,
-          .body = Body::json};
+          .body = Body::json,
+          .guarded = true};
 }
 
 Route deleting(const char* path, serve::HttpResponse (*handler)(Call&), Deed deed,
@@ -321,7 +365,8 @@ Route deleting(const char* path, serve::HttpResponse (*handler)(Call&), Deed dee
           .handler = handler,
           .deed = deed,
           .summary = summary,
-          .answer = answer};
+          .answer = answer,
+          .guarded = true};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "core/json_fields.h"
 #include "core/text.h"
 #include "rest/call.h"
+#include "rest/change_guard.h"
 #include "rest/job_json.h"
 #include "rest/new_job.h"
 
@@ -194,6 +195,9 @@ serve::HttpResponse change(Call& call) {
     if (shared->size() > 1000)
       throw serve::Refusal(400, "bad_field", "'shared_with' has more than 1000 names");
   }
+  const std::scoped_lock lock(call.context.settings);
+  const auto now = call.context.platform.find(job.id);
+  check_unchanged(call, now ? changeable_job(call, now->job) : Json());
   if (priority) if_it_fits([&] { call.context.platform.change_priority(job.id, *priority); });
   if (renames) if_it_fits([&] { call.context.platform.rename(job.id, name); });
   if (shared) {
@@ -294,7 +298,8 @@ std::vector<Route> job_routes() {
                  .summary = "Change a job's priority, its name, or with whom it is shared",
                  .answer = "Job",
                  .request = "JobChange",
-                 .body = Body::json});
+                 .body = Body::json,
+                 .guarded = true});
   out.push_back(about_job("DELETE", "/api/v1/jobs/{id}", remove, Deed::delete_job,
                           "Delete a job that has ended, with its runs", "Empty"));
   return out;

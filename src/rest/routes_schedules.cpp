@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "platform/schedules.h"
 #include "rest/call.h"
+#include "rest/change_guard.h"
 #include "rest/new_job.h"
 
 namespace assay::rest {
@@ -13,18 +14,30 @@ using jobs::Deed;
 
 namespace {
 
-Json schedule_json(const platform::Schedule& one, jobs::WallTime now_ns) {
-  return {{"name", one.name},
-          {"owner", one.owner},
-          {"team", one.team},
+Json changeable_schedule(const platform::Schedule& one) {
+  return {{"team", one.team},
           {"cron", one.cron},
           {"paused", one.paused},
           {"submission", fields_to_json(one.submission)},
-          {"code", one.code},
-          {"next", time_json(platform::next_time(one, now_ns).value_or(0))},
-          {"last", time_json(one.last_ns)},
-          {"last_job", one.last_job == 0 ? Json() : Json(one.last_job)},
-          {"last_error", one.last_error}};
+          {"code", one.code}};
+}
+
+Json schedule_json(const platform::Schedule& one, jobs::WallTime now_ns) {
+  Json out = {{"name", one.name}, {"owner", one.owner}};
+  out.update(changeable_schedule(one));
+  out["next"] = time_json(platform::next_time(one, now_ns).value_or(0));
+  out["last"] = time_json(one.last_ns);
+  out["last_job"] = one.last_job == 0 ? Json() : Json(one.last_job);
+  out["last_error"] = one.last_error;
+  out["etag"] = etag_of(changeable_schedule(one));
+  return out;
+}
+
+// Null: there is none.
+Json schedule_there(Call& call, const std::string& owner) {
+  for (const platform::Schedule& one : call.context.schedules.of(owner))
+    if (one.name == call.parameter(0)) return changeable_schedule(one);
+  return {};
 }
 
 // Administrators see everybody's, others their own.
@@ -64,7 +77,11 @@ serve::HttpResponse put_schedule(Call& call) {
   made.team = checked.team;
   made.submission = checked.submission;
   made.code = checked.code;
-  call.context.schedules.put(made, call.now_ns);
+  {
+    const std::scoped_lock lock(call.context.settings);
+    check_unchanged(call, schedule_there(call, made.owner));
+    call.context.schedules.put(made, call.now_ns);
+  }
   // As it is kept: what happened last, and when it is next, counts from now.
   for (const platform::Schedule& one : call.context.schedules.of(made.owner))
     if (one.name == made.name) return json_answer(schedule_json(one, call.now_ns));
@@ -75,8 +92,11 @@ serve::HttpResponse delete_schedule(Call& call) {
   const std::string asked = call.asked("owner");
   const std::string owner = asked.empty() ? call.caller().name : asked;
   if (owner != call.caller().name && !sees_all(call)) throw not_found("there is no such schedule");
-  if (!call.context.schedules.remove(owner, call.parameter(0)))
-    throw not_found("there is no such schedule");
+  const std::scoped_lock lock(call.context.settings);
+  const Json now = schedule_there(call, owner);
+  if (now.is_null()) throw not_found("there is no such schedule");
+  check_unchanged(call, now);
+  (void)call.context.schedules.remove(owner, call.parameter(0));
   return json_answer(Json::object());
 }
 
@@ -99,7 +119,8 @@ std::vector<Route> schedule_routes() {
            .answer = "Schedule",
            .request = "NewSchedule",
            .body = Body::json,
-           .max_body = 2U << 20},
+           .max_body = 2U << 20,
+           .guarded = true},
           {.method = "DELETE",
            .path = "/api/v1/schedules/{name}",
            .handler = delete_schedule,
@@ -107,7 +128,8 @@ std::vector<Route> schedule_routes() {
            .of = Of::self,
            .summary = "Delete a schedule; its jobs stay",
            .answer = "Empty",
-           .query = {{"owner", "string", "of somebody else, for administrators"}}}};
+           .query = {{"owner", "string", "of somebody else, for administrators"}},
+           .guarded = true}};
 }
 
 }  // namespace assay::rest

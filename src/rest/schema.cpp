@@ -136,6 +136,7 @@ const std::map<std::string, Json, std::less<>>& schemas() {
       out["NewJob"]["properties"][key] = {{"type", "string"}};
     object("Problem", "path:text message:text");
     object("Error", "error:#ErrorBody");
+    object("Changed", "error:#ErrorBody now?:object");
     object("ErrorBody", "code:text message:text advice?:text problems?:[#Problem]");
     object("SignIn", "name?:text password?:text link?:text by?:text");
     object("SignInPreview", "user:text");
@@ -159,10 +160,10 @@ const std::map<std::string, Json, std::less<>>& schemas() {
            std::string(kRow) +
                "pending:#Pending~ submission:#Submission life:#Life "
                "attempts:[#Attempt] may:[text] shared_with:[text] code:text logs_until:time~ "
-               "kept_until:time~ logs_removed:time~");
+               "kept_until:time~ logs_removed:time~ etag:text");
     object("Schedule",
            "name:text owner:text team:text cron:text paused:bool submission:#Submission code:text "
-           "next:time~ last:time~ last_job:int~ last_error:text");
+           "next:time~ last:time~ last_job:int~ last_error:text etag:text");
     object("Schedules", "schedules:[#Schedule]");
     object("NewSchedule", "name?:text cron:text paused?:bool job:#NewJob");
     object("JobChange", "priority?:int name?:text shared_with?:[text]");
@@ -184,15 +185,17 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("Drain", "reason?:text");
     object("Queue",
            "name?:text priority?:int closed?:bool preempts?:bool approval?:bool "
-           "partition?:text account?:text qos?:text engine?:bool waiting?:int running?:int");
+           "partition?:text account?:text qos?:text etag?:text engine?:bool waiting?:int "
+           "running?:int");
     object("Queues", "queues:[#Queue]");
-    object("Team", "name?:text weight?:num quota?:counts user_quota?:counts members?:[text]");
+    object("Team",
+           "name?:text weight?:num quota?:counts user_quota?:counts members?:[text] etag?:text");
     object("Teams", "teams:[#Team]");
-    object("Reservation", "name?:text nodes:[text] from:time to:time teams?:[text]");
+    object("Reservation", "name?:text nodes:[text] from:time to:time teams?:[text] etag?:text");
     object("Reservations", "reservations:[#Reservation]");
     object("User",
            "name:text full_name:text role:text disabled:bool language:text password_set:bool "
-           "teams:[text] made:time");
+           "teams:[text] made:time etag:text");
     object("Users", "users:[#User]");
     object("UserChange",
            "name?:text full_name?:text role?:text password?:text disabled?:bool language?:text");
@@ -200,7 +203,7 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("Tokens", "tokens:[#Token]");
     object("TokenRequest", "name:text expires?:time");
     object("NewToken", "name:text token:text expires:time~");
-    object("Template", "scope:text name:text content:object author:text changed:time");
+    object("Template", "scope:text name:text content:object author:text changed:time etag:text");
     object("Templates", "templates:[#Template]");
     object("UsageRow",
            "user:text team:text month:text device_type:text jobs:int device_hours:num "
@@ -213,10 +216,10 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("CodeManifest", "files:[#CodeFile] links?:[#CodeLink]");
     object("Announced", "code:text missing:[text] bundle:int");
     object("Received", "received:int complete:bool fits:bool");
+    object("ReceivedBundle", "wrong:[text]");
     return out;
   }();
   return all;
-    object("ReceivedBundle", "wrong:[text]");
 }
 
 }  // namespace assay::rest
