@@ -36,7 +36,9 @@ fi
 
 # The suite says which programs it needs, once there is an assay to ask.
 assay=build/release/bin/assay
-base=(assay assay-agent assay-micro assay-nvml)
+# install-files: so that cmake --install can follow (docs/install.md).
+base=(assay assay-agent assay-micro assay-nvml install-files)
+train=(assay-train train-page)
 # needed PROGRAM...: those that this configuration can build; assay-train needs a libtorch.
 needed() {
   local program
@@ -46,15 +48,15 @@ needed() {
 }
 echo "Building Assay (minutes the first time, seconds later)"
 if [ $# -eq 0 ] || [ "${1#-}" != "$1" ]; then  # quick or gpu-quick: both train
-  mapfile -t more < <(needed assay-train)
+  mapfile -t more < <(needed "${train[@]}")
   scripts/build.sh "${base[@]}" "${more[@]}"
 else
   scripts/build.sh "${base[@]}"
   # A suite that cannot be planned without them may need all.
-  wanted=(assay-train assay-cloud-emulator)
+  wanted=("${train[@]}" assay-cloud-emulator)
   if plan=$("$assay" run "$@" --dry-run --format json 2>/dev/null); then
     wanted=()
-    ! grep -q '/assay-train"' <<<"$plan" || wanted+=(assay-train)
+    ! grep -q '/assay-train"' <<<"$plan" || wanted+=("${train[@]}")
     ! grep -q '"modelarts"' <<<"$plan" || wanted+=(assay-cloud-emulator)
   fi
   mapfile -t more < <(needed "${wanted[@]}")

@@ -13,9 +13,15 @@ install(TARGETS ais_utils_library LIBRARY DESTINATION ${programs_dir}/ais COMPON
 install(FILES ${PROJECT_SOURCE_DIR}/apps/ais-utils/ais_utils.py ${PROJECT_SOURCE_DIR}/apps/ais-utils/set_result.py
   DESTINATION ${programs_dir}/ais COMPONENT assay)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/conf DESTINATION ${CMAKE_INSTALL_DATADIR}/assay COMPONENT assay)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT assay
-  PATTERN dev EXCLUDE PATTERN site EXCLUDE)
-install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT assay)
+# As they lie in the source, so that links among them lead where they lead there.
+foreach(page README.md README.zh-CN.md CHANGELOG.md CONTRIBUTING.md CODE_OF_CONDUCT.md SECURITY.md)
+  install(FILES ${PROJECT_SOURCE_DIR}/${page} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT assay)
+endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  COMPONENT assay PATTERN site EXCLUDE PATTERN __pycache__ EXCLUDE)
+install(CODE "
+  file(CREATE_LINK copyright \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/LICENSE\" SYMBOLIC)"
+  COMPONENT assay)
 
 # install_compressed(PATTERN FOLDER COMPONENT): the files, each with .gz behind its name.
 function(install_compressed pattern folder component)
@@ -34,9 +40,11 @@ endfunction()
 # install_link(NAME COMPONENT): bin/NAME leads to the program, also where the whole is moved elsewhere.
 function(install_link name component)
   install(CODE "
-    set(bin \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
-    file(MAKE_DIRECTORY \"\${bin}\")
-    file(CREATE_LINK \"../${programs_dir}/${name}\" \"\${bin}/${name}\" SYMBOLIC)"
+    set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+    if(EXISTS \"\${prefix}/${programs_dir}/${name}\")
+      file(MAKE_DIRECTORY \"\${prefix}/${CMAKE_INSTALL_BINDIR}\")
+      file(CREATE_LINK \"../${programs_dir}/${name}\" \"\${prefix}/${CMAKE_INSTALL_BINDIR}/${name}\" SYMBOLIC)
+    endif()"
     COMPONENT ${component})
 endfunction()
 install_link(assay assay)
@@ -46,7 +54,8 @@ install(CODE "
   COMPONENT assay)
 
 if(TARGET assay-train)
-  install(TARGETS assay-train RUNTIME DESTINATION ${programs_dir} COMPONENT assay-train)
+  # ./bench.sh leaves it out where the suite does not train.
+  install(TARGETS assay-train RUNTIME DESTINATION ${programs_dir} COMPONENT assay-train OPTIONAL)
   install_link(assay-train assay-train)
 endif()
 

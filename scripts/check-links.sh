@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Fails when a relative link of a Markdown file, or its #heading, leads nowhere.
+# usage: scripts/check-links.sh [FOLDER]        default: this tree
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
 
 # headings FILE: the anchors of a Markdown file, as its hosting pages make them.
 headings() {
