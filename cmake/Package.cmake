@@ -4,7 +4,7 @@ set(CPACK_PACKAGE_NAME assay)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_VENDOR "the Assay authors")
 set(CPACK_PACKAGE_CONTACT "the Assay authors <assay@example.com>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "measure how fast, how accurately and at what energy a cluster trains")
+# No CPACK_PACKAGE_DESCRIPTION_SUMMARY: it would go before the first line of every description below.
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL assay assay-train assay-server python3-assay assay-doc)
@@ -29,14 +29,14 @@ set(CPACK_DEBIAN_ASSAY_PACKAGE_RECOMMENDS "assay-train, openssh-client")
 set(CPACK_DEBIAN_ASSAY_PACKAGE_SUGGESTS "assay-server, assay-doc, python3-assay, podman")
 set(CPACK_COMPONENT_ASSAY_DESCRIPTION
   "benchmark of AI training with a verdict that can be defended
- Assay runs training workloads on one machine or a cluster (locally, over SSH,
- under Slurm, in a cloud), samples devices and power, and judges the evidence.")
+Assay runs training workloads on one machine or a cluster (locally, over SSH,
+under Slurm, in a cloud), samples devices and power, and judges the evidence.")
 set(CPACK_DEBIAN_ASSAY-TRAIN_PACKAGE_NAME assay-train)
 set(CPACK_DEBIAN_ASSAY-TRAIN_PACKAGE_DEPENDS "assay (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_ASSAY-TRAIN_DESCRIPTION
   "training workloads of the benchmark assay
- ResNet, BERT and others, built with libtorch, with data that is generated
- or read from the usual formats.")
+ResNet, BERT and others, built with libtorch, with data that is generated
+or read from the usual formats.")
 set(CPACK_DEBIAN_ASSAY-SERVER_PACKAGE_NAME assay-server)
 set(CPACK_DEBIAN_ASSAY-SERVER_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_ASSAY-SERVER_PACKAGE_SHLIBDEPS OFF)
@@ -45,8 +45,8 @@ set(CPACK_DEBIAN_ASSAY-SERVER_PACKAGE_CONTROL_EXTRA
   "${PROJECT_SOURCE_DIR}/packaging/server/postinst;${PROJECT_SOURCE_DIR}/packaging/server/prerm;${PROJECT_SOURCE_DIR}/packaging/server/postrm")
 set(CPACK_COMPONENT_ASSAY-SERVER_DESCRIPTION
   "job platform and tester of the benchmark assay, as a service
- A unit for systemd that runs 'assay serve' as a user of its own. It is not
- started before it is enabled.")
+A unit for systemd that runs 'assay serve' as a user of its own. It is not
+started before it is enabled.")
 set(CPACK_DEBIAN_PYTHON3-ASSAY_PACKAGE_NAME python3-assay)
 set(CPACK_DEBIAN_PYTHON3-ASSAY_PACKAGE_SECTION python)
 set(CPACK_DEBIAN_PYTHON3-ASSAY_PACKAGE_ARCHITECTURE all)
@@ -57,15 +57,15 @@ set(CPACK_DEBIAN_PYTHON3-ASSAY_PACKAGE_CONTROL_EXTRA
   "${PROJECT_SOURCE_DIR}/packaging/python3/postinst;${PROJECT_SOURCE_DIR}/packaging/python3/prerm")
 set(CPACK_COMPONENT_PYTHON3-ASSAY_DESCRIPTION
   "results of the benchmark assay in Python, and its log from a trainer
- Reads runs into frames of pandas and writes PerfLog from PyTorch Lightning,
- Hugging Face's Trainer or a plain loop.")
+Reads runs into frames of pandas and writes PerfLog from PyTorch Lightning,
+Hugging Face's Trainer or a plain loop.")
 set(CPACK_DEBIAN_ASSAY-DOC_PACKAGE_NAME assay-doc)
 set(CPACK_DEBIAN_ASSAY-DOC_PACKAGE_SECTION doc)
 set(CPACK_DEBIAN_ASSAY-DOC_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_ASSAY-DOC_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_COMPONENT_ASSAY-DOC_DESCRIPTION
   "documents of the benchmark assay, as pages with search
- Readable without a network: /usr/share/doc/assay/html/index.html.")
+Readable without a network: /usr/share/doc/assay/html/index.html.")
 include(CPack)
 
 # What every package has. Version and time are those of the source: packaging/build.sh sets the time.
