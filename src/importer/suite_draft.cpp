@@ -70,8 +70,37 @@ bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
 }
 
+// Marks that part a line, and those of Chinese that do the same.
+constexpr std::array<std::pair<std::string_view, char>, 11> kWideMarks{{{"，", ','},
+                                                                        {"、", ','},
+                                                                        {"。", ';'},
+                                                                        {"；", ';'},
+                                                                        {"｜", '|'},
+                                                                        {"：", ':'},
+                                                                        {"＝", '='},
+                                                                        {"（", '('},
+                                                                        {"）", ')'},
+                                                                        {"【", '['},
+                                                                        {"】", ']'}}};
+
+// With those of ASCII alone.
+std::string with_plain_marks(std::string text) {
+  for (const auto& [wide, plain] : kWideMarks)
+    for (auto at = text.find(wide); at != std::string::npos; at = text.find(wide, at))
+      text.replace(at, wide.size(), 1, plain);
+  return text;
+}
+
+// Where one of `marks`, of ASCII, or a wide form of it begins; the end of the text: none.
+std::size_t first_mark(std::string_view text, std::string_view marks, std::size_t from) {
+  std::size_t at = std::min(text.find_first_of(marks, from), text.size());
+  for (const auto& [wide, plain] : kWideMarks)
+    if (marks.find(plain) != std::string_view::npos) at = std::min(at, text.find(wide, from));
+  return at;
+}
+
 bool has_letter(std::string_view text) {
-  return std::ranges::any_of(text, is_letter);
+  return std::ranges::any_of(with_plain_marks(std::string(text)), is_letter);
 }
 
 // "resnet50" and "v1.5" are names, "2026-11" is a date, "-0.5" and ".5" are numbers.
@@ -108,21 +137,23 @@ std::size_t end_of_number(std::string_view line, std::size_t begin) {
 // of " img/s, loss ". In "loss 2.1 img/s 99" and "loss 2.1 img/s: 99" it is the next one's name.
 std::size_t end_of_unit(std::string_view after, bool last) {
   const std::size_t begin = after.starts_with(' ') ? 1 : 0;
-  const std::size_t end = std::min(after.find_first_of(" \t,;|()[]{}:=<>", begin), after.size());
+  const std::size_t end = first_mark(after, " \t,;|()[]{}:=<>", begin);
   const std::string_view word = after.substr(begin, end - begin);
-  static constexpr std::array<std::string_view, 12> kUnits{
-      "s", "sec", "ms", "us", "%", "W", "MB", "GB", "MiB", "GiB", "TFLOPS", "GFLOPS"};
+  static constexpr std::array<std::string_view, 14> kUnits{
+      "s", "sec", "ms", "us", "%", "W", "MB", "GB", "MiB", "GiB", "秒", "毫秒", "TFLOPS", "GFLOPS"};
   if (word.find('/') == std::string_view::npos && !std::ranges::count(kUnits, word)) return 0;
-  const std::string_view rest = trim(after.substr(end));
+  const std::string rest = with_plain_marks(std::string(trim(after.substr(end))));
   const bool names_the_next = rest.empty() ? !last : rest.front() == ':' || rest.front() == '=';
   return names_the_next ? 0 : end;
 }
 
 // What stands between two numbers may hold several names: the words of the last part count.
 std::string_view own_label(std::string_view label) {
-  const std::size_t cut = label.find_last_of(",;|");
-  if (cut == std::string_view::npos || !has_letter(label.substr(cut + 1))) return label;
-  return label.substr(cut + 1);
+  std::size_t from = 0;
+  for (std::size_t at = first_mark(label, ",;|", 0); at < label.size();
+       at = first_mark(label, ",;|", from))
+    from = at + (is_letter(label[at]) ? 3 : 1);  // a wide one has three bytes
+  return has_letter(label.substr(from)) ? label.substr(from) : label;
 }
 
 // The words that name the number, in lower case: "tokens/p/s", and behind it "img/s".
@@ -131,7 +162,8 @@ struct Words {
   std::string unit;
 
   explicit Words(const NumberInLine& number)
-      : label(to_lower(own_label(number.label))), unit(to_lower(trim(number.unit))) {}
+      : label(with_plain_marks(to_lower(own_label(number.label)))),
+        unit(to_lower(trim(number.unit))) {}
 
   [[nodiscard]] bool has(std::string_view word) const {
     return label.find(word) != std::string::npos || unit.find(word) != std::string::npos;
@@ -152,6 +184,7 @@ bool counts_progress(const Words& words) {
          std::isalpha(static_cast<unsigned char>(label[label.size() - word.size() - 1])) == 0);
     return label.ends_with(word) && whole;
   };
+  if (label.ends_with("每步") || label.ends_with("每轮")) return false;
   if (label.ends_with("步") || label.ends_with("步数") || label.ends_with("轮") ||
       label.ends_with("迭代"))
     return true;
@@ -174,12 +207,21 @@ bool counts_steps(const Words& words) {
 
 // "step time: 0.3 s", "0.3 s/it", "latency_ms=3": what takes longer is worse.
 bool is_time(const Words& words) {
-  static const Pattern kTimePer("^(s|sec|secs|ms|us)/");
-  static const Pattern kTime("^(s|sec|secs|ms|us)$");
+  static const Pattern kTimePer("^(s|sec|secs|ms|us|秒|毫秒)/");
+  static const Pattern kTime("^(s|sec|secs|ms|us|秒|毫秒)$");
   static const Pattern kNamed("time|latency|duration|elapsed|耗时|用时|延迟|时间");
   if (kTimePer.found_in(words.unit)) return true;
   return !is_per_second(words.label) && !is_per_second(words.unit) &&
          (kTime.found_in(words.unit) || kNamed.found_in(words.label));
+}
+
+// "elapsed time per iteration (ms): 350", "0.35 sec/step": as good as a speed in steps a second.
+bool is_time_of_a_step(const Words& words) {
+  static const Pattern kStep(
+      "per[ _](it|iter|iteration|step|batch|sample|token)|(step|iter|iteration|batch)[ _]?time|"
+      "每步|每次迭代|单步|步耗时|步用时");
+  static const Pattern kPerStep("/(it|iter|iteration|step|batch|sample|token|步|次|样本)$");
+  return is_time(words) && (kStep.found_in(words.label) || kPerStep.found_in(words.unit));
 }
 
 bool is_rate(const Words& words) {
@@ -256,8 +298,11 @@ std::optional<std::size_t> likely_metric(const std::vector<NumberInLine>& number
   int best = 0;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const Words words(numbers[i]);
-    if (counts_progress(words)) continue;
-    const int rank = !is_rate(words) ? (is_loss(words) ? 2 : 1) : counts_steps(words) ? 3 : 4;
+    if (counts_progress(words) && !is_per_second(words.unit)) continue;
+    const int rank = is_rate(words)             ? (counts_steps(words) ? 4 : 5)
+                     : is_time_of_a_step(words) ? 3
+                     : is_loss(words)           ? 2
+                                                : 1;
     if (rank < best) continue;
     best = rank;
     likely = i;
@@ -280,9 +325,9 @@ PrintedMetric printed_metric(const NumberInLine& number) {
   if (!is_rate(words) && is_loss(words)) return {"loss", metric.match, "1", "lower"};
   if (is_time(words))
     return {"step_time", metric.match,
-            words.has("ms")   ? "ms"
-            : words.has("us") ? "us"
-                              : "s",
+            words.has_any({"ms", "毫秒"}) ? "ms"
+            : words.has("us")             ? "us"
+                                          : "s",
             "lower"};
   if (counts_steps(words)) metric.unit = "steps/s";
   if (words.has_any({"token", "tok/"})) metric.unit = "tokens/s";

@@ -56,8 +56,9 @@ struct NumberInLine {
 /// The numbers of a line that have a label, or a unit of so many a second, from left to right.
 [[nodiscard]] std::vector<NumberInLine> numbers_in(std::string_view line);
 
-/// Which of them is measured, by the words around it: a rate (of data before one of steps) before a
-/// loss before any other, and never one that counts steps, epochs or iterations. Nothing: none.
+/// Which of them is measured, by the words around it: a rate (of data before one of steps) before
+/// the time of a step before a loss before any other, and never one that counts steps, epochs or
+/// iterations. Nothing: none.
 [[nodiscard]] std::optional<std::size_t> likely_metric(const std::vector<NumberInLine>& numbers);
 
 /// A pattern that finds the number by its label, or by its unit where it has no label.

@@ -103,7 +103,18 @@ TEST(LikelyMetric, IsARateBeforeALossAndNeverAStep) {
   EXPECT_EQ(likely("step 12 | 345.6 tok/s | loss 2.3"), "345.6");
   EXPECT_EQ(likely("step 1 loss 1.000 samples/s 3201"), "3201");
   EXPECT_EQ(likely("loss 1.0 (0.35 sec/step)"), "1.0");
+  EXPECT_EQ(likely("elapsed time per iteration (ms): 12345.6 | lm loss: 1.2E+01"), "12345.6");
+  EXPECT_EQ(likely("step time: 0.3 s, 99 img/s"), "99");
+  EXPECT_EQ(likely("loss 2.5 elapsed 350 s"), "2.5");
   EXPECT_EQ(likely("步 3 损失 2.1 吞吐率：345.6 样本/秒"), "345.6");
+}
+
+TEST(LikelyMetric, IsFoundBetweenMarksOfChinese) {
+  EXPECT_EQ(likely("训练吞吐率：345.6 样本/秒，损失 0.5"), "345.6");
+  EXPECT_EQ(likely("训练速度 1,234.5 tok/s，剩余 12:34"), "1,234.5");
+  EXPECT_EQ(likely("损失：0.5；吞吐率＝345.6 样本/秒（第 3 步）"), "345.6");
+  EXPECT_EQ(likely("【第 3 步】损失 0.5、每步 350 毫秒"), "350");
+  EXPECT_EQ(likely("第 3 步，345.6 样本/秒"), "345.6");
 }
 
 TEST(PrintedMetric, HasTheUnitOfItsWords) {
@@ -117,6 +128,9 @@ TEST(PrintedMetric, HasTheUnitOfItsWords) {
   EXPECT_EQ(unit("speed: 12.5"), "samples/s");
   EXPECT_EQ(unit("speed: 12,345.6 tok/s  (1.2e3 it/s)"), "tokens/s");
   EXPECT_EQ(unit("12.5 it/s"), "steps/s");
+  EXPECT_EQ(unit("elapsed time per iteration (ms): 12345.6 | lm loss: 1.2E+01"), "ms");
+  EXPECT_EQ(unit("训练吞吐率：345.6 样本/秒，损失 0.5"), "samples/s");
+  EXPECT_EQ(unit("每步耗时 350 毫秒，损失 0.5"), "ms");
   const PrintedMetric time = printed_metric(numbers_in("step time: 350 ms").front());
   EXPECT_EQ(time.name, "step_time");
   EXPECT_EQ(time.unit, "ms");
@@ -130,7 +144,9 @@ TEST(PatternFor, FindsTheNumberAgain) {
   for (const std::string line :
        {"step 10 loss 2.1 Tokens/p/s: 345.6", "throughput (TFLOP/s/GPU): 12.5 |",
         "iter 5, 1.5 s, speed=99 img/s", "loss=1e-3", "speed: 12,345.6 tok/s  (1.2e3 it/s)",
-        "step 12 | 345.6 tok/s | loss 2.3", "reward -3.5 gain .5", "吞吐率：345.6 样本/秒"}) {
+        "step 12 | 345.6 tok/s | loss 2.3", "reward -3.5 gain .5", "吞吐率：345.6 样本/秒",
+        "训练吞吐率：345.6 样本/秒，损失 0.5", "训练速度 1,234.5 tok/s，剩余 12:34",
+        "elapsed time per iteration (ms): 12345.6 | lm loss: 1.2E+01"}) {
     for (const NumberInLine& number : numbers_in(line)) {
       const auto found = Pattern(pattern_for(number)).search(line);
       ASSERT_TRUE(found.has_value()) << line << " " << pattern_for(number);
