@@ -5,6 +5,13 @@
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$source_dir"
+case "${1:-}" in
+  -h | --help)
+    sed -n '2,4s/^# //p' bench.sh
+    [ ! -x build/release/bin/assay ] || { echo && exec build/release/bin/assay run --help; }
+    exit 0
+    ;;
+esac
 
 { read -r torch; read -r torch_root; read -r torch_version; } < <(scripts/find-torch.sh)
 case "$torch" in

@@ -4,6 +4,7 @@
 #   --full also runs the tests under AddressSanitizer and UBSan, short fuzzing, and clang-tidy.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+case "${1:-}" in -h | --help) sed -n '2,4s/^# //p' test.sh; exit 0 ;; esac
 
 full=no
 if [ "${1:-}" = --full ]; then

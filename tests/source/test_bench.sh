@@ -115,6 +115,18 @@ bench
 expect 'x.cpp:1: error: no'
 expect_not '^assay run'
 
+# What it is, without installing or building anything.
+prepare
+for script in bench.sh test.sh; do
+  cp "$source_dir/$script" "$folder/tree"
+  result=0
+  output=$(PATH="$folder/bin:$PATH" "$folder/tree/$script" --help 2>&1) || result=$?
+  calls=$(cat "$folder/calls" 2>/dev/null || true)
+  [ $result -eq 0 ] || fail "$script --help ends with $result"
+  expect '^usage: \./\?'"$script"
+  [ -z "$calls" ] || fail "$script --help does more than to say what it is"
+done
+
 # Without a configuration there is nothing to build.
 prepare; fake cmake 'echo broken >&2; exit 1'
 bench
