@@ -10,7 +10,7 @@ build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml
 # The built-in training workloads; without them Assay still runs commands of your own.
 train=(libtorch-dev libgloo-dev)
 test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema python3-pil python3-jwt
-      python3-cryptography python3-yaml python3-pandas zstd zsh)
+      python3-cryptography python3-yaml python3-pandas zstd zsh fish)
 # The documents as pages, and the check of the packages.
 pages=(python3-sphinx python3-myst-parser furo lintian)
 # What results are compared with, and the one version of clang-format that counts. Not every release

@@ -13,9 +13,13 @@
 #include "commands.h"
 #include "completion.h"
 #include "core/error.h"
+#include "core/rank_log_name.h"
+#include "core/run_layout.h"
 #include "core/text.h"
 #include "explain/explain.h"
 #include "help_topics.h"
+#include "history/run_labels.h"
+#include "lang/language.h"
 #include "paths.h"
 #include "plan/suite.h"
 #include "platform_client.h"
@@ -94,6 +98,7 @@ _assay() {
     case $line in
       :files) paths=files ;;
       :folders) paths=folders ;;
+      *$'\t') candidates+=("${${line%$'\t'}//:/\\:}") ;;  # _describe shows '--' for an empty one
       *) candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
     esac
   done < <("${words[1]}" completion candidates -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)
@@ -112,7 +117,12 @@ constexpr const char* kFish =
     R"sh(# Completion of assay's command line for fish; made by 'assay completion fish'.
 function __assay_candidates
     set -l words (commandline -opc) (commandline -ct)
-    for line in ($words[1] completion candidates -- $words[2..-1] 2>/dev/null)
+    set -l lines ($words[1] completion candidates -- $words[2..-1] 2>/dev/null)
+    # Within a path fish's own functions know what there is.
+    if string match -q '*/*' -- $words[-1]; and string match -qr '^:' -- $lines
+        set lines (string match -r '^:.*' -- $lines)
+    end
+    for line in $lines
         switch $line
             case ':files'
                 __fish_complete_path (commandline -ct)
@@ -163,12 +173,88 @@ std::vector<Candidate> runs_here() {
   return out;
 }
 
-std::vector<Candidate> cases_of_latest() {
-  std::vector<Candidate> out;
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> out;
   std::error_code ec;
-  for (auto it = fs::directory_iterator("results/latest", ec);
-       !ec && it != fs::directory_iterator(); it.increment(ec))
-    if (fs::is_directory(it->path() / "round1", ec)) out.push_back({it->path().filename(), ""});
+  for (auto it = fs::directory_iterator(folder, ec); !ec && it != fs::directory_iterator();
+       it.increment(ec))
+    if (it->is_directory(ec)) out.push_back(it->path());
+  return out;
+}
+
+// CASE/round1 of a run.
+std::vector<fs::path> first_rounds(const fs::path& run) {
+  std::vector<fs::path> out;
+  std::error_code ec;
+  for (const fs::path& one : folders_in(run))
+    if (fs::is_directory(one / "round1", ec)) out.push_back(one / "round1");
+  return out;
+}
+
+// The run that the command line names, else the latest.
+fs::path run_of(const std::vector<std::string>& words) {
+  std::error_code ec;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i)
+    if (fs::is_regular_file(fs::path(words[i]) / layout::kPlan, ec)) return words[i];
+  return "results/latest";
+}
+
+std::vector<Candidate> cases_of_run(const std::vector<std::string>& words) {
+  std::vector<Candidate> out;
+  for (const fs::path& round : first_rounds(run_of(words)))
+    out.push_back({round.parent_path().filename(), ""});
+  return out;
+}
+
+// As the folders and files of its first rounds are called: HOST_noderank0/rank3.out.log.
+std::vector<Candidate> ranks_of_run(const std::vector<std::string>& words) {
+  std::vector<Candidate> out;
+  for (const fs::path& round : first_rounds(run_of(words)))
+    for (const fs::path& node : folders_in(round)) {
+      std::error_code ec;
+      for (auto it = fs::directory_iterator(node, ec); !ec && it != fs::directory_iterator();
+           it.increment(ec))
+        if (const std::string name = it->path().filename(); layout::is_rank_log_name(name))
+          out.push_back({name.substr(4, name.find('.') - 4), ""});
+    }
+  return out;
+}
+
+std::vector<Candidate> hosts_of_runs() {
+  std::vector<Candidate> out;
+  for (const fs::path& run : folders_in("results"))
+    for (const fs::path& round : first_rounds(run))
+      for (const fs::path& node : folders_in(round)) {
+        const std::string name = node.filename().string();
+        if (const std::size_t end = name.rfind("_noderank"); end != std::string::npos)
+          out.push_back({name.substr(0, end), ""});
+      }
+  return out;
+}
+
+std::vector<Candidate> tags_of_runs() {
+  std::vector<Candidate> out;
+  for (const fs::path& run : folders_in("results")) try {
+      for (const std::string& tag : history::read_labels(run).tags) out.push_back({tag, ""});
+    } catch (const Error&) {
+      // The tags of the others.
+    }
+  return out;
+}
+
+// What --set takes: keys of a suite, below "telemetry." and the like where they stand, and those of
+// a case alone, which mean every case.
+std::vector<Candidate> settings() {
+  std::vector<Candidate> out;
+  const auto& places = plan::suite_keys();
+  const auto add = [&](const std::string& place, const std::string& prefix) {
+    for (const std::string& key : places.at(place))
+      if (!places.contains(prefix + key) && key != "cases") out.push_back({prefix + key + "=", ""});
+  };
+  add("", "");
+  add("case", "");
+  for (const char* place : {"cluster", "cluster.ssh", "cluster.slurm", "telemetry", "limits"})
+    add(place, std::string(place) + ".");
   return out;
 }
 
@@ -192,13 +278,13 @@ std::vector<Candidate> topics_to_explain() {
   std::vector<Candidate> out;
   const auto rules = catalog::load_catalog(catalog::find_conf_dirs()).rules;
   for (const explain::Topic& topic : explain::topics(rules))
-    out.push_back({topic.name, topic.kind});
+    out.push_back({topic.name, lang::tr(topic.kind)});
   return out;
 }
 
 std::vector<Candidate> topics_of_help(const CLI::App& app) {
   std::vector<Candidate> out;
-  for (const HelpTopic& topic : help_topics()) out.push_back({topic.name, topic.title});
+  for (const HelpTopic& topic : help_topics()) out.push_back({topic.name, lang::tr(topic.title)});
   for (const CLI::App* command : app.get_subcommands({}))
     if (!command->get_group().empty())
       out.push_back({command->get_name(), command->get_description()});
@@ -211,15 +297,19 @@ std::vector<Candidate> values_of(const CLI::App& app, const std::vector<std::str
   try {
     if (kind == "SUITE")
       for (const std::string& name : suite_names(catalog::find_conf_dirs()))
-        out.push_back({name, "a suite of Assay's"});
+        out.push_back({name, lang::tr("a suite of Assay's")});
     if (kind == "METRIC")
       for (const catalog::KnownMetric& known : catalog::known_metrics())
-        out.push_back({std::string(known.name), std::string(known.title)});
+        out.push_back({std::string(known.name), lang::tr(known.title)});
     if (kind == "RUN" || kind == "BASE" || kind == "NEW") return runs_here();
     if (kind == "CASE") {
       std::vector<Candidate> cases = cases_of_suite(words);
-      return cases.empty() ? cases_of_latest() : cases;
+      return cases.empty() ? cases_of_run(words) : cases;
     }
+    if (kind == "HOST") return hosts_of_runs();
+    if (kind == "TAG") return tags_of_runs();
+    if (kind == "RANK") return ranks_of_run(words);
+    if (kind == "KEY") return settings();
     if (kind == "TOPIC") return topics_to_explain();
     if (kind == "HELP-TOPIC") return topics_of_help(app);
     if (kind == "JOB" || kind == "NODE" || kind == "QUEUE") return from_server(kind);
@@ -266,8 +356,8 @@ void add_completion(CLI::App& app, Action& action) {
       "  assay completion fish > ~/.config/fish/completions/assay.fish\n"
       "\n"
       "An installed package brings them along. Commands and options complete with what they mean,\n"
-      "and suites, runs, cases, metrics, topics, job numbers, nodes and queues with those that "
-      "there are.");
+      "and suites, runs, cases, ranks, hosts, tags, settings, metrics, topics, jobs, nodes and "
+      "queues\nwith those that there are.");
 }
 
 }  // namespace assay::app

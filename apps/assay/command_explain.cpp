@@ -11,6 +11,7 @@
 #include "lang/language.h"
 #include "page/table.h"
 #include "page/text_width.h"
+#include "paths.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -50,7 +51,7 @@ std::string shown(const Explanation& one) {
     out += "\n" + page::paint(screen.color, "1", tr(part.heading)) + "\n";
     paragraph(tr(part.text), 2);
   }
-  return out + "\n" + tr("Read more in: ") + one.page + "\n";
+  return out + "\n" + tr("Read more in: ") + place_of_page(one.page) + "\n";
 }
 
 int list_topics(const std::vector<Topic>& all) {
@@ -64,11 +65,22 @@ int list_topics(const std::vector<Topic>& all) {
   return 0;
 }
 
+// The topic of a finding's text, in English or in the reader's language. Empty: none.
+std::string name_in_text(const std::string& text, std::vector<Topic> topics) {
+  if (text.find_first_of(" [(") == std::string::npos &&
+      lang::reader_language() == lang::Language::english)
+    return {};
+  std::string name = explain::name_in(text, topics);
+  for (Topic& topic : topics) topic.title = tr(topic.title);
+  return name.empty() ? explain::name_in(text, topics) : name;
+}
+
 int run_explain(const std::string& name) {
   const std::vector<catalog::Rule> rules = rules_here();
   const std::vector<Topic> all = explain::topics(rules);
   if (name.empty()) return list_topics(all);
-  const std::vector<Explanation> found = explain::explain(name, rules);
+  std::vector<Explanation> found = explain::explain(name, rules);
+  if (found.empty()) found = explain::explain(name_in_text(name, all), rules);
   for (std::size_t i = 0; i < found.size(); ++i) say((i > 0 ? "\n" : "") + shown(found[i]));
   if (!found.empty()) return 0;
   std::vector<std::string> names;
@@ -91,14 +103,16 @@ void add_explain(CLI::App& app, Action& action) {
       "explain", "Say what a finding, rule, metric, error or exit code means, and what to do");
   command
       ->add_option("name", *name,
-                   "Its name; without one, a list of all; a part of one, a shorter list")
+                   "Its name, or the text of a finding; without one, a list of all; a part of a "
+                   "name, a shorter list")
       ->type_name("TOPIC");
   command->footer(
       "Examples:\n"
       "  assay explain cpu-taken            a finding of a report\n"
       "  assay explain steady_throughput    a metric\n"
       "  assay explain 5                    an exit code\n"
-      "  assay explain seal                 all that have 'seal' in their names");
+      "  assay explain seal                 all that have 'seal' in their names\n"
+      "  assay explain 'TEXT'               what a line of a report says");
   command->callback([name, &action] { action = [name] { return run_explain(*name); }; });
 }
 

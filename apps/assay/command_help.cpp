@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "help_topics.h"
 #include "page/text_width.h"
+#include "paths.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -36,10 +37,11 @@ int show(const CLI::App& app, const std::vector<std::string>& words) {
     if (words.size() > 1 || words[0] != topic.name) continue;
     tell(std::string(topic.title) + "\n\n" + topic.text);
     tell("\nRead more in: ");
-    say(std::string(topic.page) + "\n");
+    say(place_of_page(topic.page) + "\n");
     return 0;
   }
   const CLI::App* command = &app;
+  std::string above;  // "assay import"
   std::vector<std::string> names;
   for (const HelpTopic& topic : help_topics()) names.emplace_back(topic.name);
   for (const std::string& word : words) {
@@ -53,9 +55,10 @@ int show(const CLI::App& app, const std::vector<std::string>& words) {
                   fmt::format("there is no command or topic '{}'{}", printable(word),
                               did_you_mean(word, names)),
                   {}, "'assay help' lists all");
+    above += (above.empty() ? "" : " ") + command->get_name();
     command = next;
   }
-  say(command->help());
+  say(command->help(above));
   return 0;
 }
 

@@ -73,6 +73,14 @@ bool has_devices(const catalog::Catalog& catalog) {
       [](const plan::DeviceSearch& search) { return search.problem.empty(); });
 }
 
+// Whether Assay's own training workloads run on the vendor's devices: on those that CUDA's programs
+// see. 'auto' finds out when it runs.
+bool runs_built_in(const catalog::Catalog& catalog, const std::string& vendor) {
+  const catalog::Vendor* found = catalog.find_vendor(vendor);
+  return are_processors(vendor) || found == nullptr ||
+         found->visible_devices == "CUDA_VISIBLE_DEVICES";
+}
+
 void ask_what(Questions& ask, const InitOptions& given, const catalog::Catalog& catalog,
               SuiteDraft& draft) {
   std::vector<std::string> vendors = catalog.vendor_names();
@@ -84,9 +92,20 @@ void ask_what(Questions& ask, const InitOptions& given, const catalog::Catalog& 
   }
   draft.vendor =
       ask.ask("Whose devices: cpu, auto or a vendor", given.vendor, usual, one_of(vendors));
-  if (given.workload.empty())
+  if (!runs_built_in(catalog, draft.vendor)) {
+    if (!given.workload.empty())
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("the built-in workloads do not run on the devices of '{}'", draft.vendor),
+          given.workload, "give --command, a training of your own");
+    draft.command = ask.ask("Your training's command", given.command, "", [](const auto& answer) {
+      return answer.empty() ? std::string("the built-in workloads do not run on these devices")
+                            : std::string();
+    });
+  } else if (given.workload.empty()) {
     draft.command =
         ask.ask("Your training's command; empty: a built-in workload", given.command, "");
+  }
   if (draft.command.empty()) {
     const char* first = are_processors(draft.vendor) ? "matmul" : "gemm";  // what runs there
     draft.workload = ask.ask("Which built-in workload ('assay list workloads')", given.workload,

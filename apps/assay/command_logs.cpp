@@ -86,6 +86,7 @@ void add_logs(CLI::App& app, Action& action) {
       app.add_subcommand("logs", "List a run's rank logs, print one, or follow them");
   command->add_option("run", options->run, "Folder of a run")->required()->type_name("RUN");
   command->add_option("--rank", options->choice.rank, "Print the log of this rank")
+      ->type_name("RANK")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--case", options->choice.case_name, "Only of this case")->type_name("CASE");
   command->add_option("--round", options->choice.round, "Only of this round")

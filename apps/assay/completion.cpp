@@ -44,7 +44,7 @@ class Completer {
       offer_value(find(last.substr(0, equals)), last.substr(0, equals + 1));
     } else if (waiting_ != nullptr) {
       offer_value(waiting_, "");
-    } else if (!only_arguments_ && is_option(last)) {
+    } else if (!only_arguments_ && last.starts_with('-')) {
       offer_options();
     } else {
       offer_words();

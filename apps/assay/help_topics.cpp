@@ -7,17 +7,18 @@ namespace assay::app {
 namespace {
 
 constexpr std::array kTopics{
-    HelpTopic{"suite", "What is measured, where, and by which rules",
-              "A suite is a YAML file:\n"
-              "  name     how reports call it\n"
-              "  cases    what to run: 'workload: resnet20', or a 'command' of your own\n"
-              "  cluster  where: {launcher: local | ssh | slurm, hosts: […]}\n"
-              "  rules    what may be milder or stricter than the standard\n"
-              "\n"
-              "  assay init                     writes one by asking\n"
-              "  assay run my.yaml --dry-run    shows every command, file and environment\n"
-              "  assay check my.yaml            is it right, are the machines fit?\n",
-              "docs/suite.md"},
+    HelpTopic{
+        "suite", "What is measured, where, and by which rules",
+        "A suite is a YAML file:\n"
+        "  name      how reports call it\n"
+        "  cases     what to run: 'case: matmul:native:cpu:1:2:3', or a 'command' of your own\n"
+        "  cluster   where: {launcher: local | ssh | slurm, hosts: […]}\n"
+        "  defaults  settings of every case, such as rules that are milder or stricter\n"
+        "\n"
+        "  assay init                     writes one by asking\n"
+        "  assay run my.yaml --dry-run    shows every command, file and environment\n"
+        "  assay check my.yaml            is it right, are the machines fit?\n",
+        "docs/suite.md"},
     HelpTopic{
         "metrics", "The numbers of a report",
         "  assay list metrics             all of them, with unit and direction\n"
@@ -29,7 +30,8 @@ constexpr std::array kTopics{
               "  assay list rules               all of them, with their bounds\n"
               "  assay explain NAME             what one means, why it matters, what to do\n"
               "\n"
-              "A suite changes them with 'rules: {min-steps: {min: 5}, min-duration: off}'.\n",
+              "A case changes them, or 'defaults' for all, with 'rules: {min-steps: {min: 5}, "
+              "min-duration: off}'.\n",
               "docs/rules.md"},
     HelpTopic{"exit-codes", "What commands end with",
               "  0    ok\n"

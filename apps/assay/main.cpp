@@ -43,10 +43,14 @@ assay::Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
       std::isupper(static_cast<unsigned char>(message[1])) == 0)
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
   std::string command = "assay";
-  for (const CLI::App* used = &app; !used->get_subcommands().empty();) {
+  const CLI::App* used = &app;
+  while (!used->get_subcommands().empty()) {
     used = used->get_subcommands().front();
     command += " " + used->get_name();
   }
+  // The parser lists them backwards.
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && used->remaining_size() > 0)
+    message = message.substr(0, message.find(": ") + 2) + assay::join(used->remaining(), " ");
   return {assay::ErrorKind::usage, assay::printable(message), {}, "see '" + command + " --help'"};
 }
 

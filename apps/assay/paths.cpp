@@ -8,8 +8,10 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/host.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "lang/language.h"
 
 namespace assay::app {
 
@@ -52,6 +54,27 @@ std::string read_given_file(const std::string& path) {
   if (fs::file_size(path, ec) > kMaxBytes)
     throw Error(ErrorKind::usage, "the file is larger than 4 MiB", path);
   return read_file(path);
+}
+
+std::string place_of_page(std::string_view page) {
+  const auto in_language = [&](const fs::path& docs) {
+    const fs::path chinese = docs / "zh" / page.substr(page.find('/') + 1);
+    std::error_code ec;
+    const bool there =
+        lang::reader_language() == lang::Language::chinese && fs::exists(chinese, ec);
+    return there ? chinese : docs / page.substr(page.find('/') + 1);
+  };
+  try {
+    const fs::path beside = catalog::find_conf_dir(program_folder() / "assay", nullptr) / "..";
+    // In the source, and as installed: of share/assay/conf it is share/doc/assay/docs.
+    for (const fs::path& docs : {beside / "docs", beside / "../doc/assay/docs"})
+      if (const fs::path file = in_language(docs); fs::exists(file))
+        return fs::weakly_canonical(file).string();
+  } catch (const Error&) {
+    // A program without its configuration has no documents either.
+  } catch (const fs::filesystem_error&) {
+  }
+  return std::string(page);
 }
 
 std::string new_run_id() {

@@ -125,7 +125,7 @@ void add_submission_options(CLI::App& command, SubmissionOptions& options) {
   command.add_option("--device-type", options.device_type, "Such as H200; default: any");
   command.add_flag("--whole-nodes", options.whole_nodes, "Nobody else on its nodes");
   command.add_option("--image", options.image, "Image of the container that it runs in");
-  command.add_option("--queue", options.queue, "The queue; default: default");
+  command.add_option("--queue", options.queue, "The queue; default: default")->type_name("QUEUE");
   command.add_option("--priority", options.priority, "0 to 1000; default: 100");
   command.add_flag("--preemptible", options.preemptible, "More important jobs may take its place");
   command.add_option("--time", options.time, "That it may run, such as 2h");

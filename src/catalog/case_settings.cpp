@@ -55,7 +55,12 @@ std::vector<RuleChange> read_rule_changes(const Node& node) {
     change.id = entry.key;
     change.node = entry.value;
     if (entry.value.is_scalar()) {
-      change.enabled = entry.value.boolean();
+      try {
+        change.enabled = entry.value.boolean();
+      } catch (const Error&) {
+        entry.value.fail("expected on, off or a change such as {min: 5}, got " +
+                         entry.value.describe());
+      }
     } else {
       const Mapping map(entry.value, "the rule '" + entry.key + "'", rule_change_keys());
       if (const Node* enabled = map.find("enabled")) change.enabled = enabled->boolean();

@@ -147,6 +147,45 @@ constexpr std::array kLevels{
           "do what the line below it says, and check again", "docs/install.md"},
 };
 
+// The codes of a server's refusals that say more than which field is wrong.
+constexpr std::array kRefusals{
+    Known{"not_signed_in", "the server does not know who asks",
+          "No session and no token came with the request, or the token has ended.",
+          "'assay login' signs in; a program sends a token in ASSAY_TOKEN", "docs/platform.md"},
+    Known{"may_not", "the server knows who asks, and the role is not enough",
+          "Jobs of others, queues, nodes and users are for those who own or administrate them.",
+          "ask an administrator of the platform, or sign in as somebody else", "docs/platform.md"},
+    Known{"does_not_fit", "what is asked for does not fit the state of the job",
+          "Such as resuming what is not paused, or canceling what has ended.",
+          "'assay job' shows the state", "docs/platform-api.md"},
+    Known{"problems", "the submission cannot be run as it is",
+          "Each problem is named with the field that it is about. Nothing was submitted.",
+          "correct the fields and send it again", "docs/platform.md"},
+    Known{"too_large", "more bytes than the server takes",
+          "A body, a file or an upload is larger than its limit, which the message names.",
+          "send less, or have the server's limit raised", "docs/platform-api.md"},
+    Known{"too_many_requests", "more requests than one client may send",
+          "The answer says in Retry-After when the next one is taken.",
+          "wait for as long, and ask less often", "docs/platform-api.md"},
+    Known{"busy", "the server cannot answer in time",
+          "More is asked than it does at once, or another program holds its records.",
+          "try again later; what was sent before is kept", "docs/platform-api.md"},
+    Known{"no_room", "the disk of the server is full",
+          "Nothing can be recorded, so nothing is accepted. What was sent before is kept.",
+          "make room on the file system of the server's --data, then try again",
+          "docs/platform-api.md"},
+    Known{"unavailable", "the records of the server cannot be written",
+          "Their file was removed or cannot be written, so nothing is accepted.",
+          "its operator finds why in its log", "docs/platform-api.md"},
+    Known{"wrong_host", "the server was asked by a name that it does not have",
+          "Requests for other hosts are refused, because a page of theirs might have sent them.",
+          "use the address that 'assay serve' prints, or give it this name with --name",
+          "docs/platform.md"},
+    Known{"logs_removed", "the job's logs and metrics were removed",
+          "It ended longer ago than the platform keeps them; verdict and results are still there.",
+          "", "docs/platform.md"},
+};
+
 template <std::size_t N>
 void add(std::vector<Explanation>& out, const std::array<Known, N>& all, std::string_view kind) {
   for (const Known& one : all) {
@@ -170,6 +209,7 @@ std::vector<Explanation> error_topics() {
   add(out, kVerdicts, "verdict");
   add(out, kChanges, "verdict");
   add(out, kLevels, "check");
+  add(out, kRefusals, "refusal");
   return out;
 }
 

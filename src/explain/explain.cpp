@@ -1,5 +1,8 @@
 #include "explain/explain.h"
 
+#include <algorithm>
+#include <ranges>
+
 #include <fmt/format.h>
 
 #include "catalog/facts.h"
@@ -77,7 +80,56 @@ std::vector<Explanation> everything(std::span<const catalog::Rule> rules) {
   return all;
 }
 
+// "{value} of {min} steps" without what stands for something else.
+std::vector<std::string> fixed_parts(std::string_view title) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0; from < title.size();) {
+    const std::size_t open = std::min(title.find('{', from), title.size());
+    if (open > from) parts.emplace_back(title.substr(from, open - from));
+    from = std::min(title.find('}', open), title.size() - 1) + 1;
+  }
+  return parts;
+}
+
+// How many bytes of the text are the title's own, in its order; 0: it says something else.
+std::size_t agreement(std::string_view text, std::string_view title) {
+  std::size_t at = 0;
+  std::size_t sum = 0;
+  for (const std::string& part : fixed_parts(title)) {
+    at = text.find(part, at);
+    if (at == std::string_view::npos) return 0;
+    at += part.size();
+    sum += part.size();
+  }
+  return sum;
+}
+
 }  // namespace
+
+std::string name_in(std::string_view text, std::span<const Topic> topics) {
+  const auto is_finding = [](const Topic& topic) {
+    return topic.kind == "rule" || topic.kind == "finding";
+  };
+  for (const Topic& topic : topics | std::views::filter(is_finding))
+    if (text.find("[" + topic.name + "]") != std::string_view::npos ||
+        text.find("(" + topic.name + ")") != std::string_view::npos)
+      return topic.name;
+  // As long as a few words, so that it is no accident.
+  std::size_t best = 11;
+  std::string name;
+  std::string line;  // what a terminal has wrapped
+  for (const char c : text)
+    if (c != ' ' && c != '\n' && c != '\t')
+      line += c;
+    else if (!line.ends_with(' '))
+      line += ' ';
+  for (const Topic& topic : topics | std::views::filter(is_finding))
+    if (const std::size_t now = agreement(line, topic.title); now > best) {
+      best = now;
+      name = topic.name;
+    }
+  return name;
+}
 
 std::vector<Explanation> explain(std::string_view name, std::span<const catalog::Rule> rules) {
   std::vector<Explanation> out;

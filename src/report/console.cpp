@@ -262,6 +262,7 @@ class Console {
     if (const std::string places = where_text(one); !places.empty())
       text += lang::reader_language() == lang::Language::chinese ? "（" + said(places) + "）"
                                                                  : " (" + said(places) + ")";
+    if (!finding.rule.empty()) text += " [" + plain(finding.rule) + "]";
     const std::string indent(14, ' ');
     // The label is colored after wrapping: escape sequences have no width.
     const std::size_t at = out_.size();

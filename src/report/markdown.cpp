@@ -40,9 +40,10 @@ namespace {
 std::string finding_lines(const std::vector<judge::Finding>& findings) {
   std::string out;
   for (const judge::Finding& finding : findings) {
-    out += fmt::format("- **{}**: {}{}\n", to_text(finding.severity),
+    out += fmt::format("- **{}**: {}{}{}\n", to_text(finding.severity),
                        finding.where.empty() ? "" : markdown_text(finding.where) + ": ",
-                       markdown_text(finding.reason));
+                       markdown_text(finding.reason),
+                       finding.rule.empty() ? "" : " (" + markdown_text(finding.rule) + ")");
     if (!finding.advice.empty()) out += "  → " + markdown_text(finding.advice) + "\n";
   }
   return out;

@@ -149,7 +149,7 @@ TEST_F(Chinese, FindingsAreExplained) {
   const CommandResult rule = chinese({"explain", "cpu-taken"});
   EXPECT_EQ(rule.status.code, 0) << rule.err;
   EXPECT_THAT(rule.out, HasSubstr("为何重要"));
-  EXPECT_THAT(rule.out, HasSubstr("docs/rules.md"));
+  EXPECT_THAT(rule.out, HasSubstr("docs/zh/rules.md"));
   EXPECT_THAT(english(rule.out), IsEmpty()) << rule.out;
   EXPECT_EQ(chinese({"explain", "no-such-thing-at-all"}).status.code, 2);
 }

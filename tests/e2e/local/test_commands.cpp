@@ -7,9 +7,7 @@
 #include <sys/stat.h>
 
 #include "core/files.h"
-#include "core/process.h"
 #include "e2e/harness.h"
-#include "needs.h"
 
 namespace assay::e2e {
 
@@ -178,124 +176,6 @@ TEST_F(Commands, ListNamesASuiteThatCannotBeReadAndListsTheOthers) {
   EXPECT_EQ(run.status.code, 2);
   EXPECT_THAT(run.out, HasSubstr("conf/suites/quick.yaml"));
   EXPECT_THAT(run.err, HasSubstr("broken.yaml"));
-}
-
-TEST_F(Commands, InitLeavesNoSuiteThatItsOwnCheckRefuses) {
-  const std::vector<std::string> command{"init", "own.yaml",   "--launcher", "ssh",   "--hosts",
-                                         "a,a",  "--workload", "matmul",     "--yes", "--replace"};
-  EXPECT_EQ(assay(command).status.code, 2);
-  EXPECT_FALSE(fs::exists(folder_ / "own.yaml"));
-  write("own.yaml", "mine");
-  EXPECT_EQ(assay(command).status.code, 2);
-  EXPECT_EQ(read_file(folder_ / "own.yaml"), "mine");
-}
-
-TEST_F(Commands, InitReadsTheRateOfALineInItsUnit) {
-  ASSERT_EQ(assay({"init", "own.yaml", "--command", "train", "--sample",
-                   "Tokens/p/s: 345.6 at step 3", "--yes"})
-                .status.code,
-            0);
-  const std::string suite = read_file(folder_ / "own.yaml");
-  EXPECT_THAT(suite, HasSubstr("throughput: {match: 'Tokens/p/s: *("));
-  EXPECT_THAT(suite, HasSubstr("unit: 'tokens/s/device'"));
-  EXPECT_EQ(assay({"init", "loss.yaml", "--command", "train", "--sample", "loss=1e-3", "--yes"})
-                .status.code,
-            0);
-  EXPECT_THAT(read_file(folder_ / "loss.yaml"), HasSubstr("better: lower"));
-  ASSERT_EQ(assay({"init", "rate.yaml", "--command", "train", "--sample",
-                   "speed: 12,345.6 tok/s  (1.2e3 it/s)", "--yes"})
-                .status.code,
-            0);
-  EXPECT_THAT(read_file(folder_ / "rate.yaml"), HasSubstr("match: 'speed: *("));
-}
-
-TEST_F(Commands, InitWritesASuiteForDevicesThatIsRight) {
-  const CommandResult made = assay({"init", "gpu.yaml", "--vendor", "nvidia", "--yes"});
-  EXPECT_EQ(made.status.code, 0) << made.err;
-  EXPECT_THAT(read_file(folder_ / "gpu.yaml"), HasSubstr("model: gemm"));
-}
-
-TEST_F(Commands, HelpSaysWhatOptionsTakeInPlainWords) {
-  const std::string run = assay({"run", "--help"}).out;
-  EXPECT_THAT(run, HasSubstr("--format text|json "));
-  EXPECT_THAT(run, HasSubstr("--repeat N "));
-  EXPECT_THAT(run, HasSubstr("--web[=…] "));
-  EXPECT_THAT(run, Not(HasSubstr("Excludes")));
-  EXPECT_THAT(assay({"compare", "--help"}).out, HasSubstr("base new..."));
-  EXPECT_THAT(assay({"export", "--help"}).out, HasSubstr("assay export csv"));
-}
-
-TEST_F(Commands, ListKnowsEveryCatalogue) {
-  EXPECT_THAT(assay({"list", "workloads"}).out, HasSubstr("matmul"));
-  EXPECT_THAT(assay({"list", "vendors"}).out, HasSubstr("kunlunxin"));
-  EXPECT_THAT(assay({"list", "launchers"}).out, HasSubstr("local"));
-  EXPECT_THAT(assay({"list", "metrics"}).out, HasSubstr("p_core"));
-  EXPECT_THAT(assay({"list", "rules"}).out, HasSubstr("min-steps"));
-  EXPECT_THAT(assay({"list", "suites"}).out, HasSubstr("gpu-quick"));
-}
-
-TEST_F(Commands, TopicsCompleteWithWhatCanBeExplainedAndHelped) {
-  const std::string rules = assay({"completion", "candidates", "--", "explain", "cpu-"}).out;
-  EXPECT_THAT(rules, HasSubstr("cpu-taken\trule\n"));
-  EXPECT_THAT(assay({"completion", "candidates", "--", "explain", "steady_"}).out,
-              HasSubstr("steady_throughput\tmetric\n"));
-  const std::string topics = assay({"completion", "candidates", "--", "help", "su"}).out;
-  EXPECT_THAT(topics, HasSubstr("suite\t"));
-  EXPECT_THAT(topics, HasSubstr("submit\t"));
-}
-
-// What bash offers for a command line as it takes it apart: at blanks, ':' and '='.
-std::string bash_offers(const fs::path& script, const std::vector<std::string>& words,
-                        const std::string& line) {
-  std::vector<std::string> command{
-      "bash",
-      "-c",
-      "compopt() { :; }; . \"$0\" && COMP_LINE=$1 && shift && COMP_WORDS=(\"$@\") && "
-      "COMP_CWORD=$(($# - 1)) && _assay && printf '[%s]' \"${COMPREPLY[@]}\"",
-      script.string(),
-      ASSAY_BIN_DIR "/assay" + line,
-      ASSAY_BIN_DIR "/assay"};
-  command.insert(command.end(), words.begin(), words.end());
-  const CommandResult bash = run_command(command);
-  EXPECT_TRUE(bash.ok()) << bash.err;
-  return bash.out;
-}
-
-TEST_F(Commands, BashCompletesWithItsScript) {
-  const fs::path script = write("complete.bash", assay({"completion", "bash"}).out);
-  EXPECT_EQ(bash_offers(script, {"list", "sui"}, " list sui"), "[suites]");
-  EXPECT_EQ(bash_offers(script, {"--lang", "=", "z"}, " --lang=z"), "[zh]");
-  EXPECT_EQ(bash_offers(script, {"--to", "http", ":", "//h", ":", "1", "list", "sui"},
-                        " --to http://h:1 list sui"),
-            "[]");
-}
-
-TEST_F(Commands, BashCompletesAfterColonsAndInNamesWithBlanks) {
-  const fs::path script = write("complete.bash", assay({"completion", "bash"}).out);
-  const std::string suite =
-      write("colons.yaml", "name: colons\ncases:\n  - {case: 'matmul:native:cpu:1:1:1'}\n");
-  EXPECT_EQ(bash_offers(script, {"run", suite, "--only", "matmul", ":", "native", ":", "c"},
-                        " run " + suite + " --only matmul:native:c"),
-            "[cpu:1:1:1]");
-  const std::string runs = folder_.string() + "/my runs";
-  const std::string typed = folder_.string() + "/my\\ runs/r";
-  fs::create_directories(runs + "/run1");
-  EXPECT_EQ(bash_offers(script, {"push", "--to", "http", ":", "//h", ":", "1", typed},
-                        " push --to http://h:1 " + typed),
-            "[" + runs + "/run1]");
-}
-
-TEST_F(Commands, ZshCompletesWithItsScript) {
-  if (!find_program("zsh")) GTEST_SKIP() << needs::package("zsh");
-  const fs::path script = write("complete.zsh", assay({"completion", "zsh"}).out);
-  // What zsh's own functions would show: the array that _describe is given by name.
-  const CommandResult zsh =
-      run_command({"zsh", "-fc",
-                   "compdef() { }; _files() { }; _describe() { print -rl -- \"${(@P)2}\" }\n"
-                   ". \"$0\"; words=(\"$1\" list sui); CURRENT=3; _assay",
-                   script.string(), ASSAY_BIN_DIR "/assay"});
-  EXPECT_TRUE(zsh.ok()) << zsh.err;
-  EXPECT_THAT(zsh.out, HasSubstr("suites:"));
 }
 
 TEST_F(Commands, OpsCountsAsAIPerfAndExactlyByLayer) {

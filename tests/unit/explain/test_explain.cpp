@@ -93,6 +93,34 @@ TEST(Explain, KnowsEveryFindingOfTheJudge) {
   }
 }
 
+std::string without_placeholders(const std::string& title) {
+  return std::regex_replace(title, std::regex("\\{[^}]*\\}"), "7");
+}
+
+TEST(NameIn, IsTheOneThatALineOfAReportGives) {
+  const auto known = topics(rules());
+  EXPECT_EQ(name_in("  invalid     rank 0 took 3 steps (round 1) [min-steps]", known), "min-steps");
+  EXPECT_EQ(name_in("- **note**: what a rank said (round-failed)", known), "round-failed");
+  EXPECT_EQ(name_in("something [else] altogether", known), "");
+  EXPECT_EQ(name_in("", known), "");
+}
+
+TEST(NameIn, IsFoundByTheWordsOfARule) {
+  const auto known = topics(rules());
+  for (const catalog::Rule& rule : rules()) {
+    if (without_placeholders(rule.reason).size() < 20) continue;
+    const std::string name = name_in("case: " + without_placeholders(rule.reason), known);
+    const auto found = explain(name, rules());
+    ASSERT_THAT(found, Not(IsEmpty())) << rule.id;
+    EXPECT_EQ(without_placeholders(found[0].title), without_placeholders(rule.reason)) << rule.id;
+  }
+}
+
+TEST(Explain, KnowsTheRefusalsOfAServer) {
+  for (const char* code : {"no_room", "may_not", "busy", "does_not_fit"})
+    EXPECT_EQ(explain(code, rules()).size(), 1U) << code;
+}
+
 TEST(Explain, NamesPagesThatAreThere) {
   std::set<std::string> pages;
   for (const Topic& topic : topics(rules()))

@@ -121,7 +121,7 @@ TEST(Console, ANoteOfSeveralCasesIsSaidOnce) {
     one.findings.push_back(
         {"r", judge::Severity::note, "the spread is not judged", "repeat it", ""});
   EXPECT_THAT(render_console(run), HasSubstr("several cases\n"
-                                             "  note        the spread is not judged\n"
+                                             "  note        the spread is not judged [r]\n"
                                              "              → repeat it\n"
                                              "              in all 3 cases\n"));
 }
@@ -131,7 +131,7 @@ TEST(Console, NotesThatDifferInTheirNumbersNameTheCaseOfTheOneThatIsShown) {
   for (int i = 0; i < 3; ++i)
     run.cases[static_cast<std::size_t>(i)].findings.push_back(
         {"r", judge::Severity::note, "a load of " + std::to_string(i), "", ""});
-  EXPECT_THAT(render_console(run), HasSubstr("  note        case1: a load of 0\n"
+  EXPECT_THAT(render_console(run), HasSubstr("  note        case1: a load of 0 [r]\n"
                                              "              alike in all 3 cases\n"));
 }
 
@@ -140,9 +140,9 @@ TEST(Console, FailuresOfSeveralCasesAreNotFolded) {
   for (judge::CaseResult& one : run.cases)
     one.findings.push_back({"r", judge::Severity::invalid, "too slow", "", ""});
   const std::string text = render_console(run);
-  EXPECT_THAT(text, HasSubstr("  invalid     case1: too slow\n"));
-  EXPECT_THAT(text, HasSubstr("\ncase2\n  invalid     too slow\n"));
-  EXPECT_THAT(text, HasSubstr("\ncase3\n  invalid     too slow\n"));
+  EXPECT_THAT(text, HasSubstr("  invalid     case1: too slow [r]\n"));
+  EXPECT_THAT(text, HasSubstr("\ncase2\n  invalid     too slow [r]\n"));
+  EXPECT_THAT(text, HasSubstr("\ncase3\n  invalid     too slow [r]\n"));
 }
 
 TEST(Console, FailuresOfOneRoundAreNotFolded) {

@@ -32,7 +32,7 @@ TEST(Markdown, ListsFindingsWithTheirAdviceUnderTheirCase) {
   result.cases[0].findings = {
       {"spread", judge::Severity::invalid, "too wide", "repeat it", "", {}}};
   EXPECT_THAT(render_markdown(result),
-              HasSubstr("\n## c1\n\n- **invalid**: too wide\n  → repeat it\n"));
+              HasSubstr("\n## c1\n\n- **invalid**: too wide (spread)\n  → repeat it\n"));
 }
 
 TEST(Markdown, TextFromOutsideBecomesNoMarkup) {
