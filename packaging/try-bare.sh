@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tries the packages as a new user would: on a bare system of a release, made with debootstrap. Installs
-# them, runs the suite that Assay chooses, removes and purges them, and fails unless nothing is left but
-# the results. Needs root, debootstrap and a mirror; leaves this machine as it is.
+# them, runs the suite that Assay chooses, starts the server as its own user, removes and purges them, and
+# fails unless nothing is left but the results. Needs root, debootstrap and a mirror; leaves this machine as it is.
 # usage: packaging/try-bare.sh [--archive] [--valid] [--mirror URL] [--keep FOLDER] RELEASE [PACKAGES]
 #   RELEASE         bookworm, trixie, noble, … or the folder of a system that debootstrap made
 #   PACKAGES        what packaging/build.sh made; default: build/packages
@@ -110,6 +110,17 @@ if [ -n "$valid" ]; then
 fi
 if [ -n "$keep" ]; then mkdir -p "$keep" && cp "$root"/root/results/latest/report.* "$keep"; fi
 
+if [ -z "$archive" ]; then
+  echo "== installing assay-server, and a first sign-in"
+  inside 'apt-get -qq -y install --no-install-recommends /opt/packages/assay-server_*.deb >/dev/null 2>&1' ||
+    failed "assay-server cannot be installed"
+  # What its unit does: systemd does not run here.
+  inside 'install -d -m 700 -o assay -g assay /var/lib/assay && cd / && ls /usr/lib/systemd/system/assay-server.service >/dev/null &&
+    { timeout 20 setpriv --reuid=assay --regid=assay --init-groups assay serve --data /var/lib/assay --listen 127.0.0.1:0 || true; } |
+      grep -q "^sign in, once"' || failed "the server does not start as its user"
+  [ -s "$root/var/lib/assay/accounts.db" ] || failed "the server has no records"
+fi
+
 echo "== removing"
 if [ -n "$archive" ]; then
   rm -rf "$root/opt/assay"
@@ -120,9 +131,9 @@ inside 'dpkg-query -W -f "\${Package}\n" | sort' >"$work/packages.after"
 added=$(comm -13 "$work/packages.before" "$work/packages.after" | tr '\n' ' ')
 [ -z "$added" ] || inside "apt-get -qq -y purge $added >/dev/null"
 listing >"$work/after"
-# The key that signs a user's runs is theirs, as the results are.
-left=$(comm -13 "$work/before" "$work/after" | grep -i assay | grep -v '^./root/.config/assay\(/keys.*\)\?$' || true)
+# The key that signs a user's runs is theirs, as the results are, and the server's records.
+left=$(comm -13 "$work/before" "$work/after" | grep -i assay | grep -v -e '^./root/.config/assay\(/keys.*\)\?$' -e '^./var/lib/assay\(/.*\)\?$' || true)
 [ -z "$left" ] || failed "left behind: $left"
-comm -13 "$work/before" "$work/after" | sed '\#^./root/.config#d; s/^/   left by other packages: /'
+comm -13 "$work/before" "$work/after" | sed '\#^./root/.config#d; \#^./var/lib/assay#d; s/^/   left by other packages: /'
 [ -s "$root"/root/results/latest/report.html ] || failed "the results are gone"
 echo "== nothing of Assay is left but the results, and the key that signed them"
