@@ -27,4 +27,8 @@ rm -f "$out/.buildinfo"
 # The search knows Chinese by pairs of characters, such as the middle two of the word for a training job.
 grep -q '"\\u7ec3\\u4efb":' "$out/searchindex.js" ||
   { echo "the search finds no Chinese within a sentence: docs/site/conf.py"; exit 1; }
+for page in docs/zh/README README.zh-CN; do
+  grep -q '<html[^>]* lang="zh-CN"' "$out/$page.html" || { echo "$page.html is not marked as Chinese: docs/site/conf.py"; exit 1; }
+done
+grep -q '<html[^>]* lang="en"' "$out/docs/README.html" || { echo "docs/README.html is not marked as English"; exit 1; }
 echo "$out/index.html"

@@ -47,5 +47,12 @@ function splitQuery(query) {
 html_search_language = SearchInBothLanguages.lang
 
 
+def say_language(app, page, template, context, document):
+    """The pages in Chinese say so, for browsers, fonts and screen readers."""
+    if page.startswith("docs/zh/") or page == "README.zh-CN":
+        context["language"] = "zh-CN"
+
+
 def setup(app):
     app.add_search_language(SearchInBothLanguages)
+    app.connect("html-page-context", say_language)
