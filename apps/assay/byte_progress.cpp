@@ -24,7 +24,7 @@ void ByteProgress::show(std::uint64_t done, std::uint64_t total) {
   const std::string text = fmt::format("{} of {}", format_bytes(static_cast<double>(done)),
                                        format_bytes(static_cast<double>(total)));
   if (!terminal_.interactive) {
-    say(what_ + ": " + text + "\n");
+    tell(what_ + ": " + text + "\n");
     return;
   }
   const int filled = total == 0 ? 30

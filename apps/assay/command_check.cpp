@@ -11,9 +11,11 @@
 #include "core/error.h"
 #include "core/host.h"
 #include "core/text.h"
+#include "lang/language.h"
 #include "launch/agents/preflight.h"
 #include "launch/agents/preflight_text.h"
 #include "launch/backends/make_backend.h"
+#include "page/text_width.h"
 #include "planning.h"
 #include "terminal.h"
 
@@ -35,9 +37,10 @@ class Waiting {
   }
   void show(const std::string& stage) {
     if (interactive_)
-      fmt::print(stderr, "\r\x1b[K{}", ellipsize(printable(stage), terminal().width - 1));
+      fmt::print(stderr, "\r\x1b[K{}",
+                 page::cut_to(lang::tr(printable(stage)), terminal().width - 1));
     else if (stage != shown_)
-      fmt::print(stderr, "{}\n", printable(stage));
+      tell_error(printable(stage) + "\n");
     drawn_ = interactive_;
     shown_ = stage;
     std::fflush(stderr);
@@ -54,9 +57,9 @@ int say_service(const plan::Plan& plan, const Json& found, const CheckOptions& o
     fmt::print("{}", dump_pretty({{"suite", plan.suite}, {"service", found}}));
     return 0;
   }
-  fmt::print("{}  suite {}: {}, ready to run\n\n",
-             launch::level_text(probe::Level::pass, terminal().color), plan.suite_file,
-             counted(plan.cases.size(), "case"));
+  tell(fmt::format("{}  suite {}: {}, ready to run\n\n",
+                   launch::level_text(probe::Level::pass, terminal().color),
+                   lang::name(plan.suite_file), counted(plan.cases.size(), "case")));
   for (const auto& item : found.items())
     fmt::print("  {:<10}  {}\n", item.key(),
                printable(item.value().is_string() ? item.value().get<std::string>()
@@ -87,8 +90,8 @@ int check(const CheckOptions& options) {
   } else {
     const Terminal screen = terminal();
     tell(fmt::format("{}  suite {}: {}, ready to run\n\n{}",
-                     launch::level_text(probe::Level::pass, screen.color), plan.suite_file,
-                     counted(plan.cases.size(), "case"),
+                     launch::level_text(probe::Level::pass, screen.color),
+                     lang::name(plan.suite_file), counted(plan.cases.size(), "case"),
                      launch::render_checks(nodes, {screen.color, screen.width})));
   }
   const bool fit = std::ranges::all_of(nodes, [](const launch::NodeChecks& node) {

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "job_display.h"
+#include "lang/language.h"
 #include "platform_client.h"
 #include "terminal.h"
 
@@ -32,7 +33,7 @@ page::Column number_of(const char* title) {
 // What is shown may be out of date, and that must not be overlooked.
 void say_trouble(const Json& answer) {
   if (const std::string trouble = client::read_trouble(answer); !trouble.empty())
-    say(printable(trouble) + "\nWhat is shown is what it said last.\n\n");
+    tell(printable(trouble) + "\nWhat is shown is what it said last.\n\n");
 }
 
 std::string state_of(const client::NodeRow& node) {
@@ -64,10 +65,12 @@ int show_nodes(const ClusterArguments& given) {
   for (const client::NodeRow& node : nodes.value) {
     std::vector<std::string> uses;
     for (const client::NodeUse& use : node.uses)
-      uses.push_back(fmt::format("{} {} ({})", use.job, printable(use.owner), use.devices));
+      uses.push_back(
+          fmt::format("{} {} ({})", use.job, lang::name(printable(use.owner)), use.devices));
     table.rows.push_back(
-        {{printable(node.name), printable(node.device_type), std::to_string(node.used()),
-          std::to_string(node.devices), printable(state_of(node)), join(uses, ", ")}});
+        {{page::name(printable(node.name)), page::name(printable(node.device_type)),
+          std::to_string(node.used()), std::to_string(node.devices), printable(state_of(node)),
+          join(uses, ", ")}});
     used += node.used();
     devices += node.devices;
   }
@@ -86,8 +89,9 @@ int drain_nodes(const ClusterArguments& given, bool drain) {
     else
       client.undrain(node);
     if (!given.server.json())
-      tell(drain ? printable(node) + " is drained: what runs there goes on, nothing new begins\n"
-                 : printable(node) + " takes jobs again\n");
+      tell(drain ? lang::name(printable(node)) +
+                       " is drained: what runs there goes on, nothing new begins\n"
+                 : lang::name(printable(node)) + " takes jobs again\n");
   }
   if (given.server.json()) say(dump_pretty(client.nodes().json));
   return 0;
@@ -107,10 +111,12 @@ void show_others(const std::vector<client::OtherJobRow>& others) {
                      {.title = "STATE"},
                      {.title = "WHERE", .cut = page::Cut::end, .soft_min = 20, .hard_min = 8}}};
   for (const client::OtherJobRow& job : others)
-    table.rows.push_back({{printable(job.id), printable(job.name), printable(job.user),
-                           printable(job.queue), to_lower(printable(job.state)),
-                           printable(job.waiting.empty() ? job.node_list : job.waiting)}});
-  say("\nNot submitted here, to be seen only:\n" + fitted(table));
+    table.rows.push_back(
+        {{printable(job.id), page::name(printable(job.name)), page::name(printable(job.user)),
+          page::name(printable(job.queue)), to_lower(printable(job.state)),
+          printable(job.waiting.empty() ? job.node_list : job.waiting)}});
+  tell("\nNot submitted here, to be seen only:\n");
+  say(fitted(table));
 }
 
 // The queues, and who waits in what order.
@@ -147,8 +153,8 @@ int show_queue(const ClusterArguments& given) {
   for (const client::QueueRow& queue : queues.value)
     if (given.queue.empty() || given.queue == queue.name)
       table.rows.push_back(
-          {{printable(queue.name), std::to_string(queue.priority), std::to_string(queue.waiting),
-            std::to_string(queue.running), state_of(queue)}});
+          {{page::name(printable(queue.name)), std::to_string(queue.priority),
+            std::to_string(queue.waiting), std::to_string(queue.running), state_of(queue)}});
   say(fitted(table));
   if (waiting.value.jobs.empty()) {
     tell("\nNobody waits.\n");
@@ -189,7 +195,9 @@ int show_usage(const ClusterArguments& given) {
                      number_of("DEVICE HOURS"),
                      number_of("IDLE"),
                      number_of("ENERGY")}};
-  const auto name = [](const std::string& text) { return text.empty() ? "–" : printable(text); };
+  const auto name = [](const std::string& text) {
+    return page::name(text.empty() ? "–" : printable(text));
+  };
   for (const client::UsageRow& row : usage.value)
     table.rows.push_back({{name(row.user), name(row.team), name(row.month), name(row.device_type),
                            std::to_string(row.jobs), fmt::format("{:.2f} h", row.device_hours),

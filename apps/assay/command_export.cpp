@@ -17,6 +17,7 @@
 #include "exports/openmetrics.h"
 #include "exports/wandb.h"
 #include "history_folder.h"
+#include "lang/language.h"
 #include "output_file.h"
 #include "paths.h"
 #include "report/read_result.h"
@@ -64,7 +65,7 @@ int export_tensorboard(const ExportArguments& arguments) {
   if (events.files() == 0)
     throw Error(ErrorKind::usage, "the run has no rank's log and no telemetry", run.string());
   tell(fmt::format("{} in {}\nShow them with: tensorboard --logdir {}\n",
-                   counted(events.files(), "event file"), printable(folder.string()),
+                   counted(events.files(), "event file"), lang::name(printable(folder.string())),
                    shell_quote(folder.string())));
   return 0;
 }
@@ -76,8 +77,8 @@ int export_mlflow(const ExportArguments& arguments) {
   const exports::MlflowExport made = exports::export_mlflow(exports::RunFiles(run), result, store);
   tell(fmt::format(
       "{} of the experiment {} in {}\nShow them with: mlflow ui --backend-store-uri {}\n",
-      counted(made.runs, "run"), printable(made.experiment), printable(store.string()),
-      shell_quote(store.string())));
+      counted(made.runs, "run"), lang::name(printable(made.experiment)),
+      lang::name(printable(store.string())), shell_quote(store.string())));
   return 0;
 }
 
@@ -88,8 +89,8 @@ int export_wandb(const ExportArguments& arguments) {
   const exports::WandbExport made = exports::export_wandb(exports::RunFiles(run), result, folder);
   // Older clients do not look into a folder of runs by themselves.
   tell(fmt::format("{} of the project {} in {}\nUpload them with: wandb sync {}\n",
-                   counted(made.folders.size(), "run"), printable(made.project),
-                   printable(folder.string()),
+                   counted(made.folders.size(), "run"), lang::name(printable(made.project)),
+                   lang::name(printable(folder.string())),
                    made.folders.size() == 1 ? shell_quote(made.folders.front().string())
                                             : shell_quote(folder.string()) + "/offline-run-*"));
   return 0;
@@ -100,12 +101,13 @@ int export_csv(const ExportArguments& arguments) {
   const fs::path folder = arguments.target(fs::path("csv") / run.filename());
   must_be_empty(folder, "give another one with --to");
   const exports::RunFiles files(run);
-  const auto tell = [&](const char* name, std::uint64_t rows) {
-    say(fmt::format("{}: {}\n", printable((folder / name).string()), counted(rows, "row")));
+  const auto wrote = [&](const char* name, std::uint64_t rows) {
+    tell(fmt::format("{}: {}\n", lang::name(printable((folder / name).string())),
+                     counted(rows, "row")));
   };
-  tell("steps.csv", exports::write_steps(files, folder / "steps.csv"));
-  tell("evaluations.csv", exports::write_evaluations(files, folder / "evaluations.csv"));
-  tell("telemetry.csv", exports::write_telemetry(files, folder / "telemetry.csv"));
+  wrote("steps.csv", exports::write_steps(files, folder / "steps.csv"));
+  wrote("evaluations.csv", exports::write_evaluations(files, folder / "evaluations.csv"));
+  wrote("telemetry.csv", exports::write_telemetry(files, folder / "telemetry.csv"));
   return 0;
 }
 

@@ -30,8 +30,7 @@ struct ImportOptions {
 };
 
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
-  for (const Diagnostic& diagnostic : diagnostics)
-    fmt::print(stderr, "{}\n", to_string(diagnostic));
+  for (const Diagnostic& diagnostic : diagnostics) tell_error(to_string(diagnostic) + "\n");
 }
 
 int import_flagperf(const ImportOptions& options) {

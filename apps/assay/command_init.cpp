@@ -17,6 +17,7 @@
 #include "core/text.h"
 #include "find_devices.h"
 #include "importer/suite_draft.h"
+#include "lang/language.h"
 #include "output_file.h"
 #include "planning.h"
 #include "questions.h"
@@ -132,7 +133,7 @@ std::string tried(const std::string& pattern, const std::string& sample) {
     const auto found = compiled.search(sample);
     if (!found || !(*found)[1])
       throw Error(ErrorKind::usage, "the pattern does not match the sample line", pattern,
-                  "the line was: " + printable(sample));
+                  "the line was: '" + printable(sample) + "'");
     return std::string(*(*found)[1]);
   } catch (const PatternError& error) {
     throw Error(ErrorKind::usage, std::string("not a regular expression (RE2): ") + error.what(),
@@ -153,21 +154,24 @@ void ask_metric(Questions& ask, const InitOptions& given, SuiteDraft& draft) {
       throw Error(
           ErrorKind::usage,
           "no number with a name before it, or a unit such as img/s behind it, is in the line",
-          printable(sample), "give --pattern, a regular expression with one group");
+          "'" + printable(sample) + "'", "give --pattern, a regular expression with one group");
     for (std::size_t i = 0; i < numbers.size(); ++i)
-      tell_error(fmt::format("  {}  {}{}{}\n", i + 1, printable(numbers[i].label), numbers[i].text,
-                             printable(numbers[i].unit)));
+      tell_error(fmt::format(
+          "  {}  {}\n", i + 1,
+          lang::name(printable(numbers[i].label) + numbers[i].text + printable(numbers[i].unit))));
     const auto likely = importer::likely_metric(numbers);
     if (!likely && given.yes)
       throw Error(ErrorKind::usage, "the line has only the numbers of steps or epochs",
-                  printable(sample), "give --pattern, a regular expression with one group");
+                  "'" + printable(sample) + "'",
+                  "give --pattern, a regular expression with one group");
     const int choice =
         number(ask.ask("Which of them", "", std::to_string(likely.value_or(numbers.size() - 1) + 1),
                        number_from(1, static_cast<int>(numbers.size()))));
     metric = importer::printed_metric(numbers[static_cast<std::size_t>(choice - 1)]);
   }
   if (!sample.empty())
-    tell_error(fmt::format("  {}  reads {}\n", metric.match, tried(metric.match, sample)));
+    tell_error(
+        fmt::format("  {}  reads {}\n", lang::name(metric.match), tried(metric.match, sample)));
   metric.name = ask.ask("What is it called", given.metric, metric.name, [](const auto& answer) {
     return Pattern("^[A-Za-z_][A-Za-z0-9_]*$").found_in(answer)
                ? std::string()
@@ -211,7 +215,8 @@ int init(const InitOptions& given) {
   ask_what(ask, given, catalog, draft);
   ask_metric(ask, given, draft);
   const plan::Plan plan = write_checked(given.file, importer::to_yaml(draft));
-  tell(fmt::format("{}: {}, ready to run\n", given.file, counted(plan.cases.size(), "case")));
+  tell(fmt::format("{}: {}, ready to run\n", lang::name(given.file),
+                   counted(plan.cases.size(), "case")));
   tell("What comes next:\n");
   say(fmt::format("  assay check {0}\n  assay run {0} --dry-run\n  assay run {0}\n",
                   shell_quote(given.file)));

@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "core/regular_file.h"
 #include "core/text.h"
+#include "lang/language.h"
 #include "run_logs.h"
 #include "store/run_dir.h"
 #include "terminal.h"
@@ -65,14 +66,14 @@ int logs(const LogOptions& options) {
                 "'assay logs RUN' lists the logs that there are");
   if (options.choice.rank < 0) {
     for (const LogFile& log : found)
-      tell(fmt::format("{}  round {}  rank {}  {}  {} bytes{}\n", log.case_name, log.round,
-                       log.rank, log.node, log.bytes, log.so_far ? " so far" : ""));
+      tell(fmt::format("{}  round {}  rank {}  {}  {} bytes{}\n", lang::name(log.case_name),
+                       log.round, log.rank, log.node, log.bytes, log.so_far ? " so far" : ""));
     return 0;
   }
   for (const LogFile& log : found) {
     if (found.size() > 1)
-      tell(fmt::format("==> {}  round {}  rank {}  {} <==\n", log.case_name, log.round, log.rank,
-                       log.node));
+      tell(fmt::format("==> {}  round {}  rank {}  {} <==\n", lang::name(log.case_name), log.round,
+                       log.rank, log.node));
     print_log(log, raw);
   }
   return 0;

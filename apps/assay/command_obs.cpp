@@ -79,9 +79,10 @@ int list(const ObsCommand& options) {
     bytes += object.size;
   }
   fmt::print("{}", out);
-  fmt::print(stderr, "{}, {}{}\n", counted(found.objects.size(), "object"),
-             format_bytes(static_cast<double>(bytes)),
-             found.folders.empty() ? "" : ", " + counted(found.folders.size(), "folder"));
+  tell_error(
+      fmt::format("{}, {}{}\n", counted(found.objects.size(), "object"),
+                  format_bytes(static_cast<double>(bytes)),
+                  found.folders.empty() ? "" : ", " + counted(found.folders.size(), "folder")));
   if (found.objects.empty() && found.folders.empty() && !url.key.empty())
     throw Error(ErrorKind::environment, "there is nothing at " + url.text(), {},
                 "keys are case-sensitive; 'assay obs ls obs://" + url.bucket + "' shows what is");
@@ -89,9 +90,9 @@ int list(const ObsCommand& options) {
 }
 
 void say_synced(const cloud::SyncReport& report, bool pretend) {
-  fmt::print("{}{} uploaded ({}), {} unchanged, {} removed\n", pretend ? "would be: " : "",
-             report.uploaded, format_bytes(static_cast<double>(report.uploaded_bytes)),
-             report.unchanged, report.removed);
+  tell(fmt::format("{}{} uploaded ({}), {} unchanged, {} removed\n", pretend ? "would be: " : "",
+                   report.uploaded, format_bytes(static_cast<double>(report.uploaded_bytes)),
+                   report.unchanged, report.removed));
 }
 
 int upload_folder(const ObsCommand& options, const StoreUrl& to, bool remove) {
@@ -150,8 +151,8 @@ int download_folder(const ObsCommand& options, const StoreUrl& from) {
                  });
     total = came;  // what an earlier call had fetched already is not in it
   }
-  fmt::print("{}{} fetched ({}), {} unchanged\n", options.pretend ? "would be: " : "",
-             wanted.size(), format_bytes(static_cast<double>(total)), unchanged);
+  tell(fmt::format("{}{} fetched ({}), {} unchanged\n", options.pretend ? "would be: " : "",
+                   wanted.size(), format_bytes(static_cast<double>(total)), unchanged));
   return 0;
 }
 
@@ -237,7 +238,8 @@ int remove(const ObsCommand& options) {
   if (!options.pretend)
     run_parallel(keys.size(), bucket.options().parallel, interrupt.token(),
                  [&](std::size_t i, const std::stop_token& stop) { bucket.remove(keys[i], stop); });
-  fmt::print("{}{} removed\n", options.pretend ? "would be: " : "", counted(keys.size(), "object"));
+  tell(fmt::format("{}{} removed\n", options.pretend ? "would be: " : "",
+                   counted(keys.size(), "object")));
   return 0;
 }
 

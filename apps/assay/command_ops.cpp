@@ -152,11 +152,11 @@ int show_operations(const OpsOptions& options) {
     return 0;
   }
   print_operations(table);
-  fmt::print(
+  tell(fmt::format(
       "\nTo train one sample: {} by AIPerf's count, {} exactly. To validate one: {} and {}.\n",
       grouped_digits(total.aiperf.forward + total.aiperf.backward),
       grouped_digits(total.exact.forward + total.exact.backward),
-      grouped_digits(total.aiperf.forward), grouped_digits(inference));
+      grouped_digits(total.aiperf.forward), grouped_digits(inference)));
   return 0;
 }
 

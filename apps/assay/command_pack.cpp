@@ -12,6 +12,7 @@
 #include "core/units.h"
 #include "evidence/key_store.h"
 #include "judge/judge.h"
+#include "lang/language.h"
 #include "outcome.h"
 #include "output_file.h"
 #include "pack/open_run.h"
@@ -117,9 +118,9 @@ std::string flaw_text(pack::Flaw flaw) {
 }
 
 [[noreturn]] void refuse(const std::string& file, const pack::Check& check) {
-  for (const std::string& fault : check.whole) say(fault + "\n");
+  for (const std::string& fault : check.whole) tell(fault + "\n");
   for (const pack::FlawedFile& flawed : check.files)
-    say(printable(flawed.path) + " " + flaw_text(flawed.flaw) + "\n");
+    tell(lang::name(printable(flawed.path)) + " " + flaw_text(flawed.flaw) + "\n");
   throw Error(ErrorKind::invalid,
               fmt::format("it is not what was packed: {} of {} cannot be used", check.files.size(),
                           counted(check.contents.files.size(), "file")),

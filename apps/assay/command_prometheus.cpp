@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "lang/language.h"
 #include "report/prometheus.h"
 #include "terminal.h"
 
@@ -36,9 +37,9 @@ int run(const PrometheusOptions& options) {
                                                    suite.name, targets, suite.telemetry.interval));
   write_file_atomic(folder / "grafana-dashboard.json",
                     report::grafana_dashboard(suite.name).dump(2) + "\n");
-  fmt::print("{}: {}\n{}\n", (folder / "prometheus.yml").string(),
-             counted(targets.addresses.size(), "target"),
-             (folder / "grafana-dashboard.json").string());
+  tell(fmt::format("{}: {}\n{}\n", lang::name((folder / "prometheus.yml").string()),
+                   counted(targets.addresses.size(), "target"),
+                   lang::name((folder / "grafana-dashboard.json").string())));
   if (!targets.problem.empty())
     tell_error(
         fmt::format("warning: {}; listen on 0.0.0.0 to be read from elsewhere\n", targets.problem));

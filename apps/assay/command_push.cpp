@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "http/url.h"
 #include "interrupt.h"
+#include "lang/language.h"
 #include "push.h"
 #include "push/tester_client.h"
 #include "terminal.h"
@@ -37,12 +38,12 @@ void say_refusal(const push::PushOutcome& outcome) {
     }
     const std::string message = text_at(reason, "message");
     const std::string where = text_at(reason, "case");
-    say(message.empty() ? fmt::format("  {}{}: claimed {}, the evidence gives {}\n",
-                                      where.empty() ? "" : printable(where) + ", ",
-                                      printable(text_at(reason, "metric")),
-                                      printable(shown(member_at(reason, "claimed"))),
-                                      printable(shown(member_at(reason, "recomputed"))))
-                        : "  " + printable(message) + "\n");
+    tell(message.empty() ? fmt::format("  {}: claimed {}, the evidence gives {}\n",
+                                       lang::name((where.empty() ? "" : printable(where) + ", ") +
+                                                  printable(text_at(reason, "metric"))),
+                                       printable(shown(member_at(reason, "claimed"))),
+                                       printable(shown(member_at(reason, "recomputed"))))
+                         : "  " + printable(message) + "\n");
   }
   tell("'assay report RUN' computes the result again from the evidence that is here.\n");
 }

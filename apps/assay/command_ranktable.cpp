@@ -12,6 +12,7 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "lang/language.h"
 #include "output_file.h"
 #include "paths.h"
 #include "rendezvous/device_addresses.h"
@@ -63,9 +64,9 @@ void print_findings(const TableReading& reading, const std::string& file) {
           fmt::format("{}: … and {} more\n", file, reading.findings.size() - kFindingsShown));
       return;
     }
-    fmt::print(stderr, "{}: {}: {}\n", file,
-               finding.severity == Finding::Severity::note ? "note" : "invalid",
-               to_string(finding));
+    tell_error(fmt::format("{}: {}: {}\n", lang::name(file),
+                           finding.severity == Finding::Severity::note ? "note" : "invalid",
+                           to_string(finding)));
   }
 }
 
@@ -112,7 +113,7 @@ void write(const RankTable& table, TableForm form, const RanktableOptions& optio
     return;
   }
   write_output_file(options.out, text);
-  fmt::print("{}: {}\n", options.out, summary(table, form));
+  tell(fmt::format("{}: {}\n", lang::name(options.out), summary(table, form)));
 }
 
 int convert(const RanktableOptions& options) {

@@ -41,12 +41,14 @@ int list_schedules(const ScheduleArguments& given) {
   for (const Json& one : list_at(answer, "schedules")) {
     const std::string next = text_at(one, "next");
     table.rows.push_back(
-        {{printable(text_at(one, "name")), printable(text_at(one, "owner")),
+        {{page::name(printable(text_at(one, "name"))), page::name(printable(text_at(one, "owner"))),
           printable(text_at(one, "cron")),
           one.value("paused", false) ? "paused" : printable(next.substr(0, 16)), outcome_of(one)}});
   }
-  say(table.rows.empty() ? "No schedules. 'assay submit … --schedule CRON' makes one.\n"
-                         : fitted(table));
+  if (table.rows.empty())
+    tell("No schedules. 'assay submit … --schedule CRON' makes one.\n");
+  else
+    say(fitted(table));
   return 0;
 }
 

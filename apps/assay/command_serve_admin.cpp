@@ -93,7 +93,7 @@ int verify_tester(const AdminArguments& given) {
   std::vector<std::string> faults = site::verify_platform(given.data, given.deep);
   for (std::string& fault : tester::verify(given.data, given.deep, Counting("checked")))
     faults.push_back(std::move(fault));
-  for (const std::string& fault : faults) say(printable(fault) + "\n");
+  for (const std::string& fault : faults) tell(printable(fault) + "\n");
   if (faults.empty()) {
     tell("Everything is as it should be.\n");
     return 0;

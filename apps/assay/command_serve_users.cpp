@@ -93,7 +93,7 @@ int add_user(const UserArguments& given) {
                 .full_name = given.full_name,
                 .role = parse_enum<jobs::Role>(given.role).value_or(jobs::Role::member)},
                wall_now_ns());
-  say(
+  tell(
       fmt::format("'{}' can sign in with 'assay serve link --user {}', or after 'assay serve user "
                   "password {}'.\n",
                   given.name, given.name, given.name));

@@ -25,6 +25,7 @@
 #include "job_display.h"
 #include "jobs/cron.h"
 #include "jobs/pending.h"
+#include "lang/language.h"
 #include "platform_client.h"
 #include "submission_options.h"
 #include "terminal.h"
@@ -100,20 +101,21 @@ std::string without_rules(const std::string& plan) {
 
 std::string plan_text(const jobs::Submission& job, const client::PreviewAnswer& preview,
                       bool with_rules) {
-  std::string text =
-      fmt::format("{}: {} × {}{}, {} a node; queue {}, priority {}\n", printable(job.name),
-                  counted(job.nodes, "node"), counted(jobs::devices_per_node(job), "device"),
-                  job.device_type.empty() ? "" : " of type " + job.device_type,
-                  counted(job.procs, "process", "processes"), job.queue,
-                  job.priority.value_or(jobs::kDefaultPriority));
+  std::string text = fmt::format(
+      "{}: {} × {}{}, {} a node; queue {}, priority {}\n", lang::name(printable(job.name)),
+      counted(job.nodes, "node"), counted(jobs::devices_per_node(job), "device"),
+      job.device_type.empty() ? "" : " of type " + lang::name(job.device_type),
+      counted(job.procs, "process", "processes"), lang::name(job.queue),
+      job.priority.value_or(jobs::kDefaultPriority));
   if (!preview.placement.empty())
-    text += "Starts at once on " + shown_placement(preview.placement) + "\n";
+    text += "Starts at once on " + lang::name(shown_placement(preview.placement)) + "\n";
   else if (const std::string wait =
                shown_wait(preview.pending, preview.place, preview.estimated_start);
            !wait.empty())
     text += "Waits: " + wait + "\n";
   if (preview.time_s)
     text += fmt::format("May run for {}\n", duration_text(from_seconds(*preview.time_s)));
+  text = lang::tr_lines(text);
   if (!preview.plan.empty())
     text += "\n" + printable(with_rules ? preview.plan : without_rules(preview.plan));
   if (!text.ends_with('\n')) text += '\n';
@@ -190,7 +192,7 @@ int submit_job(const SubmitArguments& given) {
     if (scanned)
       tell(fmt::format("Code: {}, {} of {}\n", counted(scanned->manifest.files.size(), "file"),
                        format_bytes(static_cast<double>(scanned->manifest.bytes())),
-                       fs::absolute(given.code).lexically_normal().string()));
+                       lang::name(fs::absolute(given.code).lexically_normal().string())));
   }
   if (given.dry_run) {
     if (!words) say(dump_pretty(preview.json));
@@ -208,9 +210,9 @@ int submit_job(const SubmitArguments& given) {
         [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); });
     job.code = upload.id;
     if (words)
-      say(upload.files == 0 ? "The server has all of it already.\n"
-                            : fmt::format("Sent {}, {}.\n", counted(upload.files, "file"),
-                                          format_bytes(static_cast<double>(upload.bytes))));
+      tell(upload.files == 0 ? "The server has all of it already.\n"
+                             : fmt::format("Sent {}, {}.\n", counted(upload.files, "file"),
+                                           format_bytes(static_cast<double>(upload.bytes))));
   }
   if (given.schedule) return make_schedule(client, given, job);
   const client::Answer<client::JobList> made = submit_or_explain(client, job, written.suite_file);

@@ -99,7 +99,8 @@ page::Row node_row(const Json& beat) {
                          beat["suspect"].value("idle_s", 0.0));
   const std::string host = text_at(beat, "host");
   return {
-      {std::to_string(beat.value("node", 0)), host.empty() ? "–" : printable(ellipsize(host, 24)),
+      {std::to_string(beat.value("node", 0)),
+       page::name(host.empty() ? "–" : printable(ellipsize(host, 24))),
        fmt::format("{:>4}/{:<4}", beat.value("running", 0), beat.value("ranks", 0)),
        number(beat, "step_max"), number(beat, "rate"), number(beat, "loss"),
        percent_of(beat, "cpu_util"), percent_of(beat, "device_util"),
@@ -169,7 +170,7 @@ std::string render(const Json& live, View& view) {
       static_cast<double>(wall_now_ns() - live.value("wall_ns", std::int64_t{0})) * 1e-9;
   std::string text = fmt::format(
       "{}  {}  round {}/{}  ({} of {} rounds done)  {} of {} ranks ended  {:.0f} s ago\n",
-      live.value("run", ""), live.value("case", ""), live.value("round", 0),
+      live.value("run", ""), lang::name(live.value("case", "")), live.value("round", 0),
       live.value("repeats", 0), live.value("rounds_done", 0), live.value("rounds_total", 0),
       live.value("ended", 0), live.value("ranks", 0), std::max(age, 0.0));
   if (const auto elapsed = number_at(live, "elapsed_s")) {

@@ -76,7 +76,7 @@ int detach(const store::RunDir& run) {
   else
     start_process(run);
   const std::string name = run.path().string();
-  say(
+  tell(
       fmt::format("  watch it   assay top {0}\n"
                   "  its log    {1}\n"
                   "  stop it    assay stop {0}\n"

@@ -181,7 +181,7 @@ plan::Devices find_devices(const catalog::Catalog& catalog, const std::string& v
                 advice + "'assay run quick' measures the CPU");
   }
   tell_error(fmt::format("devices: {}\n", printable(best->devices.text())));
-  for (const std::string& note : best->notes) fmt::print(stderr, "  {}\n", printable(note));
+  for (const std::string& note : best->notes) tell_error(fmt::format("  {}\n", printable(note)));
   return best->devices;
 }
 

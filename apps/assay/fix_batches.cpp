@@ -14,6 +14,7 @@
 #include "core/scratch_folder.h"
 #include "core/subprocess.h"
 #include "core/text.h"
+#include "lang/language.h"
 #include "terminal.h"
 
 namespace assay::app {
@@ -53,15 +54,17 @@ Json ask(const plan::CasePlan& plan_case) {
 void fix_batches(plan::Plan& plan) {
   for (plan::CasePlan& plan_case : plan.cases) {
     if (!searches(plan, plan_case)) continue;
-    tell_error(fmt::format("{}: looking for the batch size that is best here\n", plan_case.name));
+    tell_error(fmt::format("{}: looking for the batch size that is best here\n",
+                           lang::name(plan_case.name)));
     const Json found = ask(plan_case);
     const Json size = found.is_object() ? found.value(kKey, Json()) : Json();
     if (!size.is_number_integer() || size <= 0) {
-      tell_error(fmt::format("{}: it was not found; every round looks for it\n", plan_case.name));
+      tell_error(fmt::format("{}: it was not found; every round looks for it\n",
+                             lang::name(plan_case.name)));
       continue;
     }
-    fmt::print(stderr, "{}: {} ({})\n", plan_case.name, size.get<std::int64_t>(),
-               printable(text_at(found, "why")));
+    tell_error(fmt::format("{}: {} ({})\n", lang::name(plan_case.name), size.get<std::int64_t>(),
+                           printable(text_at(found, "why"))));
     plan_case.config[kKey] = size;
     plan_case.config_origin[kKey] = "auto, found on this machine: " + text_at(found, "why");
   }

@@ -7,6 +7,8 @@
 
 #include "core/text.h"
 #include "core/units.h"
+#include "lang/language.h"
+#include "page/text_width.h"
 
 namespace assay::app {
 
@@ -49,7 +51,7 @@ std::string shown_placement(const jobs::Placement& placement) {
   if (shares.size() > 16) {
     const std::size_t more = shares.size() - 16;
     shares.resize(16);
-    shares.push_back(fmt::format("and {} more", more));
+    shares.push_back(lang::tr(fmt::format("and {} more", more)));
   }
   return join(shares, ", ");
 }
@@ -83,10 +85,11 @@ page::Table jobs_table(const std::vector<JobRow>& jobs) {
     const std::string devices = job.device_type.empty()
                                     ? std::to_string(job.devices)
                                     : fmt::format("{} {}", job.devices, printable(job.device_type));
-    table.rows.push_back({{std::to_string(job.id), name_of(job), printable(job.owner),
-                           printable(job.queue), state, verdict_text(job.verdict), devices,
-                           shown_time(job.submitted), time_of(job).empty() ? "–" : time_of(job),
-                           shown_wait(job.pending, job.place, job.estimated_start)}});
+    table.rows.push_back(
+        {{std::to_string(job.id), page::name(name_of(job)), page::name(printable(job.owner)),
+          page::name(printable(job.queue)), state, verdict_text(job.verdict), devices,
+          shown_time(job.submitted), time_of(job).empty() ? "–" : time_of(job),
+          shown_wait(job.pending, job.place, job.estimated_start)}});
   }
   return table;
 }
@@ -97,9 +100,10 @@ std::string job_brief(const client::JobDetails& job,
   const jobs::Submission& asked = job.submission;
   std::string text;
   const auto line = [&](std::string_view title, const std::string& value) {
-    if (!value.empty()) text += fmt::format("{:<10} {}\n", title, value);
+    const std::string shown = lang::tr(value);
+    if (!shown.empty()) text += page::pad_right(lang::tr(title), 10) + " " + shown + "\n";
   };
-  line("Job", fmt::format("{} {}", row.id, name_of(row)));
+  line("Job", fmt::format("{} {}", row.id, lang::name(name_of(row))));
   if (row.array != 0 && row.array_index)
     line("Array", fmt::format("element {} of the array that begins with job {}", *row.array_index,
                               row.array));
@@ -108,13 +112,15 @@ std::string job_brief(const client::JobDetails& job,
   line("Why", shown_wait(row.pending, row.place, row.estimated_start));
   line("Last", printable(job.message));
   if (job.exit_code && *job.exit_code != 0) line("Exit code", std::to_string(*job.exit_code));
-  line("Owner", printable(row.owner) + (row.team.empty() ? "" : ", team " + printable(row.team)));
-  line("Queue", fmt::format("{}, priority {}{}", printable(row.queue), row.priority,
+  line("Owner", lang::name(printable(row.owner)) +
+                    (row.team.empty() ? "" : ", team " + lang::name(printable(row.team))));
+  line("Queue", fmt::format("{}, priority {}{}", lang::name(printable(row.queue)), row.priority,
                             asked.preemptible ? ", preemptible" : ""));
-  line("Asks for", fmt::format("{} × {}{}", counted(asked.nodes, "node"),
-                               counted(jobs::devices_per_node(asked), "device"),
-                               asked.device_type.empty() ? "" : " of type " + asked.device_type));
-  line("Nodes", shown_placement(job.placement));
+  line("Asks for",
+       fmt::format("{} × {}{}", counted(asked.nodes, "node"),
+                   counted(jobs::devices_per_node(asked), "device"),
+                   asked.device_type.empty() ? "" : " of type " + lang::name(asked.device_type)));
+  line("Nodes", lang::name(shown_placement(job.placement)));
   line("Submitted", shown_time(row.submitted));
   if (!row.started.empty()) line("Started", shown_time(row.started));
   if (!row.ended.empty()) line("Ended", shown_time(row.ended));
@@ -123,8 +129,8 @@ std::string job_brief(const client::JobDetails& job,
     line("Logs", "removed " + shown_time(job.logs_removed) + "; result and report stay");
   if (job.attempt > 1)
     line("Attempt", fmt::format("{}, {}", job.attempt, counted(job.retries, "retry", "retries")));
-  line("Command", printable(asked.command));
-  line("Page", page);
+  line("Command", lang::name(printable(asked.command)));
+  line("Page", lang::name(page));
   if (timeline.empty()) return text;
   page::Table table{{{.title = "AT"},
                      {.title = "EVENT"},
@@ -134,7 +140,7 @@ std::string job_brief(const client::JobDetails& job,
   for (const client::TimelineRow& event : timeline)
     table.rows.push_back(
         {{shown_time(event.at) + event.at.substr(std::min<std::size_t>(16, event.at.size()), 3),
-          printable(event.event), printable(event.to), printable(event.who),
+          printable(event.event), printable(event.to), page::name(printable(event.who)),
           printable(event.words)}});
   return text + "\n" + join(page::text_lines(table), "\n") + "\n";
 }

@@ -19,7 +19,7 @@ namespace assay::app {
                                     const std::vector<client::TimelineRow>& timeline,
                                     const std::string& page);
 
-/// "node1 (8), node2 (8)".
+/// "node1 (8), node2 (8)", in the reader's language already.
 [[nodiscard]] std::string shown_placement(const jobs::Placement& placement);
 
 /// Why it waits, its place and when it will start; empty where nothing is known.

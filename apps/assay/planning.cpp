@@ -11,13 +11,14 @@
 #include "launch/agents/ssh/ssh_names.h"
 #include "paths.h"
 #include "plan/make_plan.h"
+#include "terminal.h"
 
 namespace assay::app {
 
 namespace {
 
 void note_on_stderr(const std::string& line) {
-  fmt::print(stderr, "{}\n", printable(line));
+  tell_error(printable(line) + "\n");
 }
 
 // What needs no libtorch: the suite of a command that names none where training cannot run.

@@ -108,7 +108,8 @@ void Progress::round_started(const plan::CasePlan& plan_case, int round, int don
   round_started_ns_ = mono_now_ns();
   shown_ns_ = round_started_ns_;
   time_left_.round_started(plan_case.name, round, plan_case.rounds(), done, total);
-  const std::string text = fmt::format("{}  {}", plan_case.name, plan_case.round_text(round));
+  const std::string text =
+      fmt::format("{}  {}", lang::name(plan_case.name), plan_case.round_text(round));
   if (terminal_.interactive)
     redraw(fmt::format("{}{}  {}  starting", bar(), left(), text));
   else
@@ -122,7 +123,7 @@ void Progress::round_progress(const plan::CasePlan& plan_case, int round,
   if (now_ns - shown_ns_ < (terminal_.interactive ? kRedrawEvery : kLineEvery)) return;
   shown_ns_ = now_ns;
   const std::string text =
-      fmt::format("{}  {}  {}  {}", plan_case.name, plan_case.round_text(round),
+      fmt::format("{}  {}  {}  {}", lang::name(plan_case.name), plan_case.round_text(round),
                   format_duration(Nanoseconds(now_ns - round_started_ns_)), describe(progress));
   if (terminal_.interactive)
     redraw(fmt::format("{}{}  {}", bar(), left(), text));
@@ -135,7 +136,7 @@ void Progress::round_ended(const plan::CasePlan& plan_case, int round,
   ++done_;
   const Nanoseconds took(mono_now_ns() - round_started_ns_);
   time_left_.round_ended(seconds(took));
-  line(fmt::format("[{}/{}] {}  {}  {} in {}{}{}", done_, total_, plan_case.name,
+  line(fmt::format("[{}/{}] {}  {}  {} in {}{}{}", done_, total_, lang::name(plan_case.name),
                    plan_case.round_text(round), to_text(outcome.status), format_duration(took),
                    outcome.reason.empty() ? "" : ": " + printable(outcome.reason), left()));
 }

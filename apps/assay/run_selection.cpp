@@ -12,6 +12,7 @@
 #include "core/units.h"
 #include "history/remove_runs.h"
 #include "history/retention.h"
+#include "lang/language.h"
 #include "speak.h"
 #include "terminal.h"
 
@@ -124,7 +125,7 @@ std::string runs_and_bytes(const std::vector<SelectedRun>& runs) {
 bool agreed(const std::string& verb, const std::vector<SelectedRun>& runs,
             const RunSelection& selection) {
   for (const SelectedRun& run : runs)
-    tell(fmt::format("{}  {}\n", printable(run.folder.string()),
+    tell(fmt::format("{}  {}\n", lang::name(printable(run.folder.string())),
                      format_bytes(static_cast<double>(run.bytes))));
   const std::string question = verb + " " + runs_and_bytes(runs);
   if (selection.dry_run) {
@@ -136,7 +137,7 @@ bool agreed(const std::string& verb, const std::vector<SelectedRun>& runs,
     if (selection.by_rule()) return false;
     throw Error(ErrorKind::usage, "the question cannot be asked here", {}, "give --yes");
   }
-  say(question + "? [y/N] ");
+  tell(question + "? [y/N] ");
   std::string answer;
   std::getline(std::cin, answer);
   return to_lower(trim(answer)) == "y" || to_lower(trim(answer)) == "yes";

@@ -123,7 +123,7 @@ Html summary_table(const Comparisons& comparison, const std::vector<CaseRow>& ro
       const CaseChange* change = rows[i].sides[side];
       if (change == nullptr) continue;
       const MetricChange* metric = headline_of(*change);
-      page::Row row{{markup("<a href=\"#case-{}\">{}</a>", i + 1, rows[i].name)}};
+      page::Row row{{markup("<a href=\"#case-{}\">{}</a>", i + 1, page::as_name(rows[i].name))}};
       if (several) row.cells.emplace_back(label_of(comparison, side));
       row.cells.emplace_back(metric == nullptr ? "–" : report::metric_title(metric->info.name));
       add_change(row, metric);
@@ -294,9 +294,9 @@ Html case_section(const Comparisons& comparison, const Side& base, std::span<con
       {{"id", fmt::format("case-{}", number)},
        {"heading", fmt::format("h-{}", number)},
        {"name", row.name},
-       {"subtitle", headline == nullptr ? std::string()
-                                        : report::metric_title(headline->info.name) + " " +
-                                              percent_text(headline->level.change)},
+       {"subtitle", headline == nullptr ? Html()
+                                        : Html::text(report::metric_title(headline->info.name) +
+                                                     " " + percent_text(headline->level.change))},
        {"chip", verdict_chip(headline)},
        {"content", content}});
 }

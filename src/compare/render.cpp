@@ -45,13 +45,13 @@ page::Table table_of(const Comparison& side) {
     if (!change.refused.empty()) {
       page::Cell verdict("not compared");
       verdict.color = "33";
-      table.rows.push_back({{change.name, "–", "–", "–", "–", "–", "–", verdict}});
+      table.rows.push_back({{page::name(change.name), "–", "–", "–", "–", "–", "–", verdict}});
     }
     for (const MetricChange& metric : change.metrics) {
       page::Cell verdict(verdict_word(metric));
       verdict.color = color_of(metric.verdict);
       table.rows.push_back(
-          {{metric.headline ? change.name : "", report::metric_title(metric.info.name),
+          {{page::name(metric.headline ? change.name : ""), report::metric_title(metric.info.name),
             median_text(metric.base, metric.info.unit),
             median_text(metric.candidate, metric.info.unit), percent_text(metric.level.change),
             interval_text(metric.level.interval),

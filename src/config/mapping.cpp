@@ -6,8 +6,17 @@
 
 namespace assay::config {
 
+namespace {
+
+// A key is quoted, words such as "a case" are not.
+std::string named(std::string what) {
+  return what.find(' ') == std::string::npos ? "'" + what + "'" : what;
+}
+
+}  // namespace
+
 Mapping::Mapping(Node node, std::string what, const std::vector<std::string>& keys)
-    : node_(std::move(node)), what_(std::move(what)) {
+    : node_(std::move(node)), what_(named(std::move(what))) {
   if (!node_.is_mapping())
     node_.fail("expected a mapping for " + what_ + ", got " + node_.describe(),
                "its keys are: " + join(keys, ", "));

@@ -12,7 +12,7 @@ namespace assay::config {
 /// holds a key that is not in `keys`, naming the nearest one.
 class Mapping {
  public:
-  /// `what` names the thing in errors: "a case", "telemetry".
+  /// `what` names the thing in errors: "a case"; one word is a key, which is quoted: "telemetry".
   Mapping(Node node, std::string what, const std::vector<std::string>& keys);
 
   [[nodiscard]] const Node& node() const noexcept { return node_; }

@@ -27,9 +27,9 @@ std::string direction(Better better) {
 }
 
 std::string unit_text(std::string_view unit) {
-  if (unit == "1") return "A number without a unit.";
+  if (unit.empty() || unit == "1") return "A number without a unit.";
   if (unit == "ratio") return "A ratio: 0.25 is 25 %.";
-  return fmt::format("In {}.", unit);
+  return fmt::format("Measured in {}.", unit);
 }
 
 std::vector<std::string> rules_on(std::string_view fact, std::span<const catalog::Rule> rules) {

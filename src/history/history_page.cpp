@@ -84,12 +84,13 @@ class HistoryPage {
         change = Cell(change_text(trend, trend.changes.back()));
         since = show_time(run_of(trend, trend.changes.back().point.at).started_ms);
       }
-      const Html name = i < kMaxCharts
-                            ? markup("<a href=\"#trend{}\">{}</a>", i + 1, trend.case_name)
-                            : Html::text(trend.case_name);
-      table.rows.push_back({{Cell(name), trend.machine, report::metric_title(trend.info.name),
-                             std::to_string(trend.points.size()),
-                             report::show(trend.level(), trend.info.unit).text(), change, since}});
+      const Html name = i < kMaxCharts ? markup("<a href=\"#trend{}\">{}</a>", i + 1,
+                                                page::as_name(trend.case_name))
+                                       : page::as_name(trend.case_name);
+      table.rows.push_back(
+          {{Cell(name), page::name(trend.machine), report::metric_title(trend.info.name),
+            std::to_string(trend.points.size()),
+            report::show(trend.level(), trend.info.unit).text(), change, since}});
     }
     return page::scrolling(page::to_html(table, {.cards = true}));
   }

@@ -74,8 +74,8 @@ page::Table trend_table(const History& history, bool unicode) {
       change.color = change_color(trend.changes.back().direction);
       since = show_time(run_at(history, trend, trend.changes.back().point.at).started_ms);
     }
-    page::Row row{{trend.case_name, trend.machine, report::metric_title(trend.info.name),
-                   std::to_string(trend.points.size()),
+    page::Row row{{page::name(trend.case_name), page::name(trend.machine),
+                   report::metric_title(trend.info.name), std::to_string(trend.points.size()),
                    report::show(trend.level(), trend.info.unit).text(), change, since}};
     if (unicode) row.cells.emplace_back(sparkline(trend));
     table.rows.push_back(std::move(row));

@@ -42,6 +42,68 @@ std::optional<Language> preferred_of(std::string_view list) {
   return std::nullopt;
 }
 
+// Around a name within a text. What came from elsewhere is made printable and has none of these.
+constexpr char kNameBegins = '\x0e';
+constexpr char kNameEnds = '\x0f';
+
+/// The names of a text, taken out and put back.
+class Names {
+ public:
+  /// `text` with numbers in their places, which no message has.
+  std::string taken_out_of(std::string_view text) {
+    std::string out;
+    while (true) {
+      const std::size_t begin = text.find(kNameBegins);
+      const std::size_t end = text.find(kNameEnds, std::min(begin, text.size()));
+      if (end == std::string_view::npos) return out += text;
+      out += text.substr(0, begin + 1);
+      out += std::to_string(names_.size()) + kNameEnds;
+      names_.emplace_back(text.substr(begin + 1, end - begin - 1));
+      text.remove_prefix(end + 1);
+    }
+  }
+
+  [[nodiscard]] std::string put_back_into(std::string_view text) const {
+    std::string out;
+    while (true) {
+      const std::size_t begin = std::min(text.find(kNameBegins), text.size());
+      const std::size_t end = text.find(kNameEnds, begin);
+      out += text.substr(0, begin);
+      if (end == std::string_view::npos) return out += text.substr(begin);
+      const auto number = parse_number<std::size_t>(text.substr(begin + 1, end - begin - 1));
+      if (number && *number < names_.size()) out += names_[*number];
+      text.remove_prefix(end + 1);
+    }
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+std::string translated_lines(std::string_view english) {
+  std::string out;
+  for (std::string_view line : split(english, '\n')) {
+    if (line.data() != english.data()) out += '\n';
+    while (!line.empty()) {
+      // What stands in columns has two blanks or more between them.
+      const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+      const std::size_t end = std::min(line.find("  ", begin), line.size());
+      out += line.substr(0, begin);
+      out += chinese_messages().translate(line.substr(begin, end - begin));
+      line.remove_prefix(end);
+    }
+  }
+  return out;
+}
+
+// `text` by `translation` in Chinese, as it is in English, and in both without marks of names.
+template <class Translation>
+std::string translated(Language language, std::string_view text, Translation translation) {
+  Names names;
+  const std::string bare = names.taken_out_of(text);
+  return names.put_back_into(language == Language::english ? bare : translation(bare));
+}
+
 }  // namespace
 
 Language choose_language(const std::string& option, const Variable& variable) {
@@ -95,9 +157,13 @@ const MessageTable& chinese_messages() {
   return kTable;
 }
 
+std::string name(std::string_view text) {
+  return kNameBegins + std::string(text) + kNameEnds;
+}
+
 std::string in_language(Language language, std::string_view english) {
-  return language == Language::english ? std::string(english)
-                                       : chinese_messages().translate(english);
+  return translated(language, english,
+                    [](std::string_view text) { return chinese_messages().translate(text); });
 }
 
 std::string tr(std::string_view english) {
@@ -110,20 +176,7 @@ std::string tr_whole(std::string_view text) {
 }
 
 std::string tr_lines(std::string_view english) {
-  if (reader_language() == Language::english) return std::string(english);
-  std::string out;
-  for (std::string_view line : split(english, '\n')) {
-    if (line.data() != english.data()) out += '\n';
-    while (!line.empty()) {
-      // What stands in columns has two blanks or more between them.
-      const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
-      const std::size_t end = std::min(line.find("  ", begin), line.size());
-      out += line.substr(0, begin);
-      out += tr(line.substr(begin, end - begin));
-      line.remove_prefix(end);
-    }
-  }
-  return out;
+  return translated(reader_language(), english, translated_lines);
 }
 
 }  // namespace assay::lang

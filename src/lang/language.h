@@ -38,6 +38,11 @@ void set_reader_language(Language language) noexcept;
 /// The messages in Chinese, as they are shipped.
 [[nodiscard]] const MessageTable& chinese_messages();
 
+/// A name that somebody else gave, as part of a text for the functions below: it stays as it is,
+/// also where it is a message. For texts that are shown at once; only these functions take the
+/// marks out again.
+[[nodiscard]] std::string name(std::string_view text);
+
 /// `english` in a language, and in the reader's. Blanks at both ends stay.
 [[nodiscard]] std::string in_language(Language language, std::string_view english);
 [[nodiscard]] std::string tr(std::string_view english);

@@ -10,16 +10,17 @@ namespace assay::lang {
 
 namespace {
 
+constexpr std::size_t npos = std::string_view::npos;
 constexpr int kMaxDepth = 7;
 constexpr std::size_t kMaxParted = 2000;  // a longer text is not one of Assay's own
 constexpr std::size_t kWeakLetters = 8;
-constexpr std::string_view kStrongJoint = "; ";  // between whole clauses
 constexpr std::string_view kAndSoOn = ", …";
 
 struct Placeholder {
   std::string_view name;    ///< "", "1" or "detail"
   std::string_view choice;  ///< "rank|ranks" of "{value:rank|ranks}", or empty
   std::size_t size = 0;     ///< bytes, with its braces
+  bool as_is = false;       ///< "{:name}" of a translation
 };
 
 // The placeholder at the start of `form`, which starts with '{'.
@@ -31,8 +32,9 @@ std::optional<Placeholder> placeholder_at(std::string_view form) {
   const auto is_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
   if (!std::ranges::all_of(name, is_name)) return std::nullopt;
   std::string_view choice = inside.substr(std::min(inside.size(), name.size() + 1));
+  const bool as_is = choice == "name";
   if (choice.find('|') == std::string_view::npos) choice = {};
-  return Placeholder{name, choice, end + 1};
+  return Placeholder{name, choice, end + 1, as_is};
 }
 
 struct Piece {
@@ -79,6 +81,15 @@ constexpr std::array<Joint, 8> kJoints{{{"\n", "\n"},
 constexpr std::array<std::pair<char, const char*>, 5> kEnds{
     {{'.', "。"}, {':', "："}, {'?', "？"}, {',', "，"}, {';', "；"}}};
 
+// Whether whole clauses or sentences are in it.
+bool has_several_clauses(std::string_view text) {
+  if (text.find("; ") != std::string_view::npos) return true;
+  for (std::size_t at = text.find(". "); at != std::string_view::npos; at = text.find(". ", at + 1))
+    if (at + 2 < text.size() && std::isupper(static_cast<unsigned char>(text[at + 2])) != 0)
+      return true;
+  return false;
+}
+
 // The values of a text that was made from a pattern with these literals.
 std::optional<std::vector<std::string_view>> match(const std::vector<std::string>& literals,
                                                    std::string_view text) {
@@ -120,11 +131,54 @@ bool is_list_of_names(std::string_view text) {
   return names >= 3;
 }
 
+// "1, 2 and 5–7" as this language writes it.
+std::optional<std::string> number_list(std::string_view text) {
+  constexpr std::string_view kLast = " and ";
+  constexpr std::string_view kNumber = "0123456789-–";
+  const std::size_t last = text.find(kLast);
+  if (last == std::string_view::npos) return std::nullopt;
+  std::string out;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min({rest.find(", "), rest.find(kLast), rest.size()});
+    const std::string_view number = rest.substr(0, end);
+    if (number.empty() || number.find_first_not_of(kNumber) != std::string_view::npos)
+      return std::nullopt;
+    out += number;
+    rest.remove_prefix(end);
+    if (rest.empty()) break;
+    out += rest.starts_with(kLast) ? " 和 " : "、";
+    rest.remove_prefix(rest.starts_with(kLast) ? kLast.size() : 2);
+  }
+  return out;
+}
+
 // A number with its unit, one word, or names.
 bool is_plain_value(std::string_view text) {
   const auto blanks = std::ranges::count(text, ' ');
-  return text.empty() || blanks == 0 || is_list_of_names(text) ||
+  return text.empty() || blanks == 0 || is_list_of_names(text) || number_list(text) ||
          (blanks <= 2 && std::isdigit(static_cast<unsigned char>(text[0])) != 0);
+}
+
+// Whether a Chinese character or full-width sign is at the end or start of a text.
+bool is_wide(unsigned char first_byte) {
+  return (first_byte >= 0xe3 && first_byte <= 0xe9) || first_byte == 0xef;
+}
+bool ends_wide(std::string_view text) {
+  return text.size() >= 3 && is_wide(static_cast<unsigned char>(text[text.size() - 3]));
+}
+bool begins_wide(std::string_view text) {
+  return !text.empty() && is_wide(static_cast<unsigned char>(text[0]));
+}
+
+// Puts the next piece behind a translation: what separates its words from those of another script
+// is not wanted between its own.
+void append(std::string& out, std::string_view next) {
+  if (out.ends_with(' ') && begins_wide(next) &&
+      ends_wide(std::string_view(out).substr(0, out.size() - 1)))
+    out.pop_back();
+  else if (next.starts_with(' ') && ends_wide(out) && begins_wide(next.substr(1)))
+    next.remove_prefix(1);
+  out += next;
 }
 
 // "with two workers": somebody's own words, not a name or a value.
@@ -142,13 +196,29 @@ bool is_prose(std::string_view text) {
   return words >= kWords;
 }
 
-// The parts between `joint`s that are in no brackets.
+// Where what begins with the quote at `at` ends, behind its closing quote; `at` for an apostrophe.
+std::size_t end_of_quoted(std::string_view text, std::size_t at) {
+  const auto is_word = [&](std::size_t i) {
+    return i < text.size() && std::isalnum(static_cast<unsigned char>(text[i])) != 0;
+  };
+  if (text[at] != '\'' || (at > 0 && is_word(at - 1))) return at;
+  for (std::size_t end = text.find('\'', at + 1); end != std::string_view::npos;
+       end = text.find('\'', end + 1))
+    if (!is_word(end + 1)) return end + 1;
+  return at;
+}
+
+// The parts between `joint`s that are neither in brackets nor in quotes.
 std::vector<std::string_view> split_outside_brackets(std::string_view text,
                                                      std::string_view joint) {
   std::vector<std::string_view> out;
   std::size_t begin = 0;
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (const std::size_t end = end_of_quoted(text, i); end != i) {
+      i = end - 1;
+      continue;
+    }
     if (text[i] == '(') ++depth;
     if (text[i] == ')' && depth > 0) --depth;
     if (depth > 0 || !text.substr(i).starts_with(joint)) continue;
@@ -158,6 +228,15 @@ std::vector<std::string_view> split_outside_brackets(std::string_view text,
   }
   out.push_back(text.substr(begin));
   return out;
+}
+
+// Which value a placeholder of a translation is of: by its name or number, else the next one.
+std::size_t place_of(const Placeholder& placeholder, const std::vector<std::string>& names,
+                     std::size_t next) {
+  if (placeholder.name.empty()) return next;
+  const auto named = std::ranges::find(names, placeholder.name);
+  if (named != names.end()) return static_cast<std::size_t>(named - names.begin());
+  return std::strtoul(std::string(placeholder.name).c_str(), nullptr, 10);
 }
 
 bool has_letter_or_digit(std::string_view text) {
@@ -214,8 +293,16 @@ void MessageTable::add_patterns(std::string_view form, std::size_t message) {
       pending.push_back(" " + std::string(choice.substr(bar + 1)));
     }
   }
+  const std::vector<Piece> translation = pieces_of(messages_[message].translation);
   for (Pattern& variant : variants) {
     std::size_t own = 0;
+    std::size_t next = 0;
+    variant.as_is.resize(variant.names.size());
+    for (const Piece& piece : translation)
+      if (piece.placeholder)
+        if (const std::size_t at = place_of(*piece.placeholder, variant.names, next++);
+            at < variant.as_is.size() && piece.placeholder->as_is)
+          variant.as_is[at] = true;
     for (const std::string& literal : variant.literals) {
       variant.weight += literal.size();
       own += letters(literal);
@@ -237,13 +324,17 @@ std::string MessageTable::translate(std::string_view english) const {
 
 std::optional<std::string> MessageTable::translated(std::string_view text, Level level) const {
   if (level.depth > kMaxDepth || !has_letter(text) || is_list_of_names(text)) return std::nullopt;
+  if (end_of_quoted(text, 0) == text.size()) return std::nullopt;
+  if (auto list = number_list(text)) return list;
   // Blanks around a text are of the place where it stands.
   const std::size_t begin = text.find_first_not_of(' ');
   const std::size_t end = text.find_last_not_of(' ') + 1;
   if (begin != 0 || end != text.size()) {
     auto inner = translated(text.substr(begin, end - begin), level);
     if (!inner) return std::nullopt;
-    return std::string(begin, ' ') + *inner + std::string(text.size() - end, ' ');
+    // A full-width sign has its room within.
+    const bool colon = inner->ends_with("：") && end + 1 == text.size();
+    return std::string(begin, ' ') + *inner + std::string(colon ? 0 : text.size() - end, ' ');
   }
   // Signs before a text, as "✓ " and "· ".
   const std::size_t sign = text.find(' ');
@@ -266,18 +357,19 @@ std::optional<std::string> MessageTable::whole(std::string_view text, int depth,
     const auto values = match(pattern.literals, text);
     if (!values) continue;
     // "{} rounds" is said of a number alone, not of whatever ends in "rounds".
-    if (!messages_[pattern.message].plural.empty() && has_letter(values->front())) continue;
+    const bool of_number = !messages_[pattern.message].plural.empty();
+    if (of_number && (has_letter(values->front()) || values->front().find(": ") != npos)) continue;
     // What stands in brackets at the end is a remark on all of the text, and a full stop ends it.
     const bool open_end = allowed == Values::of_one_part && pattern.literals.back().empty();
     if (open_end && text.ends_with('.')) continue;
     if (open_end && text.ends_with(')') && values->back().find(" (") != std::string_view::npos)
       continue;
-    const bool fits = std::ranges::all_of(*values, [&](std::string_view value) {
-      if (allowed == Values::of_one_part && value.find(kStrongJoint) != std::string_view::npos)
-        return false;
+    const bool fits = std::ranges::all_of(*values, [&](const std::string_view& value) {
+      if (allowed == Values::of_one_part && has_several_clauses(value)) return false;
       if (!is_balanced(value)) return false;
       // What has hardly a word of its own, as "{} at {}", is said of plain values and of messages.
-      return !pattern.weak || is_plain_value(value) ||
+      return !pattern.weak || pattern.as_is[static_cast<std::size_t>(&value - values->data())] ||
+             is_plain_value(value) ||
              (depth < kMaxDepth && whole(value, depth + 1, Values::of_one_part));
     });
     if (fits) return filled(pattern, *values, depth);
@@ -290,18 +382,17 @@ std::string MessageTable::filled(const Pattern& pattern,
   std::string out;
   std::size_t next = 0;
   for (const Piece& piece : pieces_of(messages_[pattern.message].translation)) {
-    out += piece.literal;
+    append(out, piece.literal);
     if (!piece.placeholder) break;
-    const std::string_view name = piece.placeholder->name;
-    std::size_t at = next++;
-    if (!name.empty()) {
-      const auto named = std::ranges::find(pattern.names, name);
-      at = named != pattern.names.end()
-               ? static_cast<std::size_t>(named - pattern.names.begin())
-               : static_cast<std::size_t>(std::strtoul(std::string(name).c_str(), nullptr, 10));
-    }
+    const std::size_t at = place_of(*piece.placeholder, pattern.names, next++);
     if (at >= values.size()) continue;
-    out += translated(values[at], {depth + 1, 0}).value_or(std::string(values[at]));
+    // What somebody else wrote stays as it is.
+    const bool quoted =
+        pattern.literals[at].ends_with('\'') && pattern.literals[at + 1].starts_with('\'');
+    if (quoted || pattern.as_is[at])
+      append(out, values[at]);
+    else
+      append(out, translated(values[at], {depth + 1, 0}).value_or(std::string(values[at])));
   }
   return out;
 }

@@ -19,11 +19,12 @@ namespace assay::lang {
 /// values in it is recognized by its message: "{} of {} rounds failed" is what "3 of 5 rounds
 /// failed" was made from, and its values are put into the translation, themselves translated where
 /// they can be. So are the parts of a text that is put together: "host a: 2 ranks; host b: 1 rank".
-/// A sentence of somebody's own that happens to hold such a part stays as it is.
+/// A sentence of somebody's own that happens to hold such a part stays as it is, and so does
+/// whatever stands in quotes.
 ///
 /// Placeholders are fmt's, "{}" and "{:.1f}", and those of rules, "{detail}" and
 /// "{value:rank|ranks}". A translation names the values in its own order: "{1}" is the second one,
-/// "{detail}" that of the name.
+/// "{detail}" that of the name; "{:name}" and "{1:name}" are names, which are not translated.
 class MessageTable {
  public:
   explicit MessageTable(std::vector<Message> messages);
@@ -40,6 +41,7 @@ class MessageTable {
   struct Pattern {
     std::vector<std::string> literals;  ///< one more than values
     std::vector<std::string> names;     ///< of the values: "" or "detail"
+    std::vector<bool> as_is;            ///< of the values: what the translation calls a name
     std::size_t weight = 0;             ///< bytes of the literals
     std::size_t message = 0;
     bool weak = false;  ///< has hardly a word of its own

@@ -42,6 +42,28 @@ std::string_view tag_name(std::string_view tag) {
   return tag.substr(1, tag.find_first_of(" >/\n", 2) - 1);
 }
 
+bool is_name(std::string_view tag) {
+  return tag.find(" translate=\"no\"") != std::string_view::npos;
+}
+
+bool is_untouched(std::string_view tag) {
+  return std::ranges::find(kUntouched, tag_name(tag)) != kUntouched.end() || is_name(tag);
+}
+
+// Where the element ends within which `html` begins; it may hold elements of its own name.
+std::size_t end_of_element(std::string_view html, std::string_view name) {
+  const std::string open = "<" + std::string(name);
+  const std::string close = "</" + std::string(name);
+  std::size_t end = html.find(close);
+  for (std::size_t inner = html.find(open); inner < end && end != std::string_view::npos;
+       inner = html.find(open, inner + open.size())) {
+    const std::size_t behind = inner + open.size();
+    if (behind < html.size() && (html[behind] == '>' || html[behind] == ' '))
+      end = html.find(close, end + close.size());
+  }
+  return std::min(end, html.size());
+}
+
 /// Goes over a page once and keeps every text that is another one in Chinese.
 class Translator {
  public:
@@ -59,10 +81,9 @@ class Translator {
       const std::size_t close = std::min(html.find('>'), html.size() - 1) + 1;
       const std::string_view tag = html.substr(0, close);
       html.remove_prefix(close);
-      out += attributes(tag);
-      const auto untouched = std::ranges::find(kUntouched, tag_name(tag));
-      if (untouched == kUntouched.end() || tag.ends_with("/>")) continue;
-      const std::size_t end = std::min(html.find("</" + std::string(*untouched)), html.size());
+      out += is_name(tag) ? std::string(tag) : attributes(tag);
+      if (tag.ends_with("/>") || !is_untouched(tag)) continue;
+      const std::size_t end = end_of_element(html, tag_name(tag));
       out += html.substr(0, end);
       html.remove_prefix(end);
     }

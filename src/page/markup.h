@@ -37,6 +37,11 @@ class Html {
   std::string markup_;
 };
 
+/// A name that somebody gave, as that of a case: bilingual() leaves it as it is.
+[[nodiscard]] inline Html as_name(std::string_view name) {
+  return Html("<span translate=\"no\">" + escape_markup(name) + "</span>");
+}
+
 /// An argument of markup(): numbers and Html as they are, text escaped.
 inline const std::string& as_markup(const Html& html) {
   return html.str();

@@ -15,10 +15,18 @@ constexpr std::size_t kGap = 2;
 
 // As a terminal shows it, in the reader's language.
 std::string one_line(const Cell& cell) {
-  std::string clean = printable(cell.free_text ? lang::tr_whole(cell.text) : lang::tr(cell.text));
+  std::string clean = printable(cell.shown == Shown::translated     ? lang::tr(cell.text)
+                                : cell.shown == Shown::if_a_message ? lang::tr_whole(cell.text)
+                                                                    : cell.text);
   std::ranges::replace(clean, '\n', ' ');
   std::ranges::replace(clean, '\t', ' ');
   return clean;
+}
+
+Cell heading_cell(const Column& column) {
+  Cell cell(column.title);
+  cell.shown = column.shown;
+  return cell;
 }
 
 std::size_t total_of(const std::vector<std::size_t>& widths) {
@@ -31,7 +39,7 @@ enum class Least { soft, hard };
 std::vector<std::size_t> widths_of(const Table& table, std::size_t room, Least least) {
   std::vector<std::size_t> widths;
   for (const Column& column : table.columns)
-    widths.push_back(std::max(columns_of(one_line(column.title)), column.min_width));
+    widths.push_back(std::max(columns_of(one_line(heading_cell(column))), column.min_width));
   for (const Row& row : table.rows)
     for (std::size_t i = 0; i < row.cells.size(); ++i)
       widths[i] = std::max(widths[i], columns_of(one_line(row.cells[i])));
@@ -79,16 +87,21 @@ std::string class_of(const Column& column, std::string_view cell) {
 }
 
 std::string html_cell(const Column& column, const Cell& cell, bool heading, bool labeled) {
+  // What belongs to a name is no text to translate; the label of its column is.
+  const bool is_name = cell.shown == Shown::as_it_is && !cell.html;
+  const std::string tooltip = attribute("title", cell.title);
   std::string out = heading ? "<th scope=\"row\"" : "<td" + class_of(column, cell.css);
   if (labeled) out += attribute("data-label", column.title);
-  out += attribute("title", cell.title);
+  if (!is_name) out += tooltip;
   if (cell.span > 1) out += attribute("colspan", std::to_string(cell.span));
-  out += ">" + (cell.html ? cell.html->str() : escape_markup(cell.text));
+  const std::string text = cell.html ? cell.html->str() : escape_markup(cell.text);
+  out += ">" + (is_name ? "<span translate=\"no\"" + tooltip + ">" + text + "</span>" : text);
   return out + (heading ? "</th>" : "</td>");
 }
 
 std::string heading_of(const Column& column) {
-  const std::string title = escape_markup(column.title);
+  const std::string title =
+      (column.shown == Shown::as_it_is ? as_name(column.title) : Html::text(column.title)).str();
   return column.link.empty() ? title : "<a" + attribute("href", column.link) + ">" + title + "</a>";
 }
 
@@ -96,7 +109,13 @@ std::string heading_of(const Column& column) {
 
 Cell free_text(std::string_view text) {
   Cell cell(text);
-  cell.free_text = true;
+  cell.shown = Shown::if_a_message;
+  return cell;
+}
+
+Cell name(std::string_view text) {
+  Cell cell(text);
+  cell.shown = Shown::as_it_is;
   return cell;
 }
 
@@ -125,7 +144,7 @@ std::vector<std::string> text_lines(const Table& given, const TextStyle& style) 
     return line.substr(0, line.find_last_not_of(' ') + 1);
   };
   std::vector<Cell> headings;
-  for (const Column& column : table.columns) headings.emplace_back(column.title);
+  for (const Column& column : table.columns) headings.push_back(heading_cell(column));
   std::vector<std::string> lines{paint(style.color, style.heading, line_of(headings))};
   for (const Row& row : table.rows) lines.push_back(line_of(row.cells));
   return lines;

@@ -17,6 +17,13 @@ namespace assay::page {
 enum class Align { left, right };
 enum class Cut { never, end, middle };  ///< where a text that is too long is cut
 
+/// How a text is shown to who reads another language.
+enum class Shown {
+  translated,    ///< Assay's own
+  if_a_message,  ///< anybody may have written it: translated as a whole or not at all
+  as_it_is,      ///< a name
+};
+
 struct Column {
   std::string title = {};
   Align align = Align::left;
@@ -37,6 +44,8 @@ struct Column {
   /// On a page: where its heading leads, such as to the same table sorted by it.
   std::string link = {};
   std::string sorted = {};  ///< on a page: "ascending" or "descending" when the table is, by it
+
+  Shown shown = Shown::translated;  ///< its title
 };
 
 struct Cell {
@@ -53,11 +62,13 @@ struct Cell {
   std::string css;           ///< on a page: its class, beside the column's
   std::string title;         ///< on a page: its tooltip
   std::size_t span = 1;      ///< on a page: columns that it takes
-  bool free_text = false;    ///< anybody may have written it: translated as a whole or not at all
+  Shown shown = Shown::translated;
 };
 
 /// A text that is not Assay's own, as the description of a suite.
 [[nodiscard]] Cell free_text(std::string_view text);
+/// A name that somebody gave, as that of a case.
+[[nodiscard]] Cell name(std::string_view text);
 
 struct Row {
   std::vector<Cell> cells;

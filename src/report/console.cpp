@@ -95,7 +95,7 @@ class Console {
     sections(found);
     line("");
     line(verdict_line(result));
-    if (!style_.report.empty()) line(tr("Report: ") + plain(style_.report));
+    if (!style_.report.empty()) line(tr("Report: ") + plain(lang::tr_whole(style_.report)));
     return std::move(out_);
   }
 
@@ -109,6 +109,12 @@ class Console {
 
   // A text of Assay's own, in the reader's language.
   std::string said(std::string_view text) const { return plain(tr(text)); }
+
+  page::Cell said_cell(page::Cell cell) const {
+    cell.text = cell.shown == page::Shown::as_it_is ? plain(cell.text) : said(cell.text);
+    cell.shown = page::Shown::as_it_is;
+    return cell;
+  }
 
   // A sign or number.
   std::string own(std::string text) const {
@@ -129,7 +135,7 @@ class Console {
     page::Table summary = console_summary(result);
     for (page::Column& column : summary.columns) column.title = upper(tr(column.title));
     for (page::Row& row : summary.rows)
-      for (page::Cell& cell : row.cells) cell.text = said(cell.text);
+      for (page::Cell& cell : row.cells) cell = said_cell(std::move(cell));
     for (const std::string& text : page::text_lines(summary, {.width = width_,
                                                              .mark = style_.unicode ? "…" : "...",
                                                              .heading = "2",
@@ -189,8 +195,10 @@ class Console {
       table.columns[0].cut = page::Cut::end;
       table.columns[0].soft_min = table.columns[0].hard_min = 8;
       for (page::Row& row : table.rows)
-        for (page::Cell& cell : row.cells) cell.text = said(cell.text);
-      for (page::Column& column : table.columns) column.title = said(column.title);
+        for (page::Cell& cell : row.cells) cell = said_cell(std::move(cell));
+      for (page::Column& column : table.columns)
+        column.title =
+            column.shown == page::Shown::as_it_is ? plain(column.title) : said(column.title);
       for (const std::string& text : page::text_lines(table, {.width = width_,
                                                              .indent = 2,
                                                              .mark = style_.unicode ? "…" : "...",
@@ -251,8 +259,7 @@ class Console {
     const std::string_view how = one.same_reason ? "in" : "alike in";
     if (one.cases.size() == all_cases_)
       return said(fmt::format("{} all {} cases", how, all_cases_));
-    return said(fmt::format("{} {} cases", how, one.cases.size())) + ": " +
-           plain(join(one.cases, ", "));
+    return said(fmt::format("{} {} cases: ", how, one.cases.size())) + plain(join(one.cases, ", "));
   }
 
   void finding(const FoldedFinding& one, const std::string& of) {

@@ -95,13 +95,14 @@ Html section(std::string_view title, std::string_view text, const Html& content)
 Html one_experiment(const ExperimentView& view, std::size_t number) {
   using namespace experiment;
   const judge::CaseResult& result = *view.result;
-  const std::string subtitle = case_subtitle(result);
+  const Html subtitle = case_subtitle(result);
   Html out = page::fill(
       assets::kCase,
       {{"id", fmt::format("experiment-{}", number)},
        {"heading", ""},
        {"name", result.name},
-       {"subtitle", view.record.detail.empty() ? subtitle : subtitle + " · " + view.record.detail},
+       {"subtitle",
+        view.record.detail.empty() ? subtitle : subtitle + Html::text(" · " + view.record.detail)},
        {"chip", html::chip(result.validity)},
        {"content", html::findings(folded_findings(merged_findings(result))) + cards(view) +
                        score_charts(view)}});

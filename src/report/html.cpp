@@ -122,7 +122,8 @@ Html header(const RunResult& result) {
   return html::masthead({.brand = "Assay report",
                          .title = result.suite.empty() ? "run" : result.suite,
                          .sentence = verdict_sentence(result) + run_sentence(result),
-                         .facts = facts},
+                         .facts = facts,
+                         .named = !result.suite.empty()},
                         result.validity, result.run_id);
 }
 

@@ -130,9 +130,9 @@ Html metric_rows(const RoundResult& round) {
   if (round.metrics.empty()) return {};
   page::Table table{{{"Metric"}, {"Value", page::Align::right}, {"Origin"}, {"How"}}};
   for (const Metric& metric : round.metrics)
-    table.rows.push_back(
-        {{metric_name(metric.info), value_text(metric), std::string(to_text(metric.origin)),
-          metric.note.empty() ? metric.info.description : metric.note}});
+    table.rows.push_back({{metric_name(metric.info), page::name(value_text(metric)),
+                           std::string(to_text(metric.origin)),
+                           metric.note.empty() ? metric.info.description : metric.note}});
   return details(fmt::format("All {} metrics of round {}", round.metrics.size(), round.round),
                  page::scrolling(page::to_html(table)));
 }
@@ -236,10 +236,11 @@ Html statistics(const CaseResult& result) {
     const bool interval = summary.ci95_low && summary.ci95_high;
     table.rows.push_back(
         {{metric_name(summary.info), std::to_string(summary.n),
-          markup("<b>{}</b>", cell(summary.median)), cell(summary.mean),
-          interval ? cell(summary.ci95_low) + " – " + cell(summary.ci95_high) : "–",
-          summary.cv ? show_percent(*summary.cv) : "–", cell(summary.min), cell(summary.max),
-          cell(summary.olympic_mean)}});
+          markup("<b translate=\"no\">{}</b>", cell(summary.median)),
+          page::name(cell(summary.mean)),
+          page::name(interval ? cell(summary.ci95_low) + " – " + cell(summary.ci95_high) : "–"),
+          summary.cv ? show_percent(*summary.cv) : "–", page::name(cell(summary.min)),
+          page::name(cell(summary.max)), page::name(cell(summary.olympic_mean))}});
     if (!summary.note.empty() && std::ranges::find(notes, summary.note) == notes.end())
       notes.push_back(summary.note);
   }

@@ -36,8 +36,9 @@ Html configuration(const judge::CaseResult& result) {
   if (result.configuration.empty()) return {};
   page::Table table{{{"Setting"}, {"Value"}, {"Origin"}, {"Use"}}};
   for (const plan::Setting& setting : result.configuration)
-    table.rows.push_back({{markup("<code>{}</code>", setting.key), value_text(setting.value),
-                           setting.origin.empty() ? "–" : setting.origin, setting.use}});
+    table.rows.push_back(
+        {{markup("<code>{}</code>", setting.key), page::name(value_text(setting.value)),
+          setting.origin.empty() ? "–" : setting.origin, setting.use}});
   return details(
       fmt::format("Configuration: {} values and where they come from", result.configuration.size()),
       page::scrolling(page::to_html(table)), "stats");

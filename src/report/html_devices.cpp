@@ -91,7 +91,8 @@ const Json* same_device(const Json& device, const Json* all) {
 }
 
 page::Row device_row(const std::string& host, const Json& device, const Json* later) {
-  page::Row row{{host, plain_value(device, "index") + " " + plain_value(device, "name")}};
+  page::Row row{
+      {page::name(host), plain_value(device, "index") + " " + plain_value(device, "name")}};
   if (const std::string error = plain_value(device, "error"); !error.empty()) {
     page::Cell cell(error);
     cell.span = kStateColumns.size();

@@ -32,7 +32,8 @@ Html hooks(const std::vector<judge::HookResult>& list) {
                                     ? "not run"
                                     : std::string(to_text(one.verdict));
     page::Row row{
-        {one.hook.name, std::string(to_text(one.hook.when)), std::string(to_text(one.hook.on)),
+        {page::name(one.hook.name), std::string(to_text(one.hook.when)),
+         std::string(to_text(one.hook.on)),
          page::markup("{}<span class=\"sub\">{}</span>", verdict, bad ? one.reason : std::string()),
          one.seconds ? show(*one.seconds, "s").text() : "–",
          page::markup("<code>{}</code>", ellipsize(shell_join(one.hook.command), 200)),

@@ -16,6 +16,7 @@ namespace {
 Html masthead_of(const Masthead& parts, std::string_view css, const Html& seal) {
   return page::fill(assets::kMasthead, {{"class", css},
                                         {"brand", parts.brand},
+                                        {"named", parts.named},
                                         {"title", parts.title},
                                         {"sentence", parts.sentence},
                                         {"seal", seal},

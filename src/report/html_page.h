@@ -18,7 +18,8 @@ struct Masthead {
   std::string brand;
   std::string title;
   std::string sentence;
-  page::Html facts;  ///< fact() by fact()
+  page::Html facts;    ///< fact() by fact()
+  bool named = false;  ///< the title is a name that somebody gave
 };
 
 /// The certificate at the top of a page, with the seal of the verdict.

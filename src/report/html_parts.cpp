@@ -115,8 +115,10 @@ page::Row rank_row(const judge::RankResult& rank) {
         "bound to CPU " + rank.bound +
         (rank.ran_on.empty() || rank.ran_on == rank.bound ? "" : ", seen on " + rank.ran_on));
   const bool known_speed = rank.relative_speed && std::isfinite(*rank.relative_speed);
+  page::Cell log(short_log(rank.log), "log", rank.log);
+  log.shown = page::Shown::as_it_is;
   return {{std::to_string(rank.rank),
-           rank.host,
+           page::name(rank.host),
            std::to_string(rank.node),
            {rank.exit ? to_string(*rank.exit) : "not ended", "w"},
            format_number(static_cast<double>(rank.steps)),
@@ -124,7 +126,7 @@ page::Row rank_row(const judge::RankResult& rank) {
            rank.mean_step_s ? show(*rank.mean_step_s, "s").text() : "–",
            known_speed ? fmt::format("{:.3f}", *rank.relative_speed) : "–",
            join(remarks, ", "),
-           {short_log(rank.log), "log", rank.log}},
+           log},
           bad >= 3   ? "bad"
           : bad >= 1 ? "odd"
                      : ""};

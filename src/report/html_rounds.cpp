@@ -168,7 +168,7 @@ page::Row round_row(const CaseResult& result, std::size_t i, const std::optional
   std::string remark = completed ? "" : std::string(status_words(round.status));
   if (!completed && !round.reason.empty()) remark += ": " + round.reason;
   if (is_odd) remark = "the odd one";
-  return {{std::to_string(round.round), chip(round.validity), value.text(),
+  return {{std::to_string(round.round), chip(round.validity), page::name(value.text()),
            known ? against(headline->value, summary->median) : "–",
            e2e == nullptr ? "–" : show(e2e->value, "s").text(), remark},
           is_odd || !completed ? "odd" : ""};

@@ -189,7 +189,7 @@ void add_devices(const Json& node, std::vector<std::string>& parts) {
 Html json_tree(const Json& value) {
   return value.is_null() || (value.is_structured() && value.empty())
              ? remark(Html("nothing recorded"))
-             : tree(value, 0);
+             : markup("<div translate=\"no\">{}</div>", tree(value, 0));
 }
 
 std::string machine_line(const Json& system) {

@@ -149,18 +149,13 @@ AxisUnit axis_unit(std::string_view unit, double largest) {
   return {1, unit == "1" ? std::string() : std::string(unit)};
 }
 
-std::string case_subtitle(const judge::CaseResult& result) {
-  std::string out;
-  const auto add = [&](const std::string& part) {
-    if (part.empty()) return;
-    if (!out.empty()) out += " · ";
-    out += part;
-  };
-  add(result.model);
-  add(result.framework);
-  add(result.hardware);
-  add(counted(result.nodes, "node") + " × " + counted(result.procs, "process", "processes"));
-  return out;
+page::Html case_subtitle(const judge::CaseResult& result) {
+  std::vector<std::string> names{result.model, result.framework, result.hardware};
+  std::erase(names, "");
+  const std::string size =
+      counted(result.nodes, "node") + " × " + counted(result.procs, "process", "processes");
+  if (names.empty()) return page::Html::text(size);
+  return page::as_name(join(names, " · ")) + page::Html::text(" · " + size);
 }
 
 const judge::Metric* find_metric(const judge::RoundResult& round, std::string_view name) {

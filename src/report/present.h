@@ -7,6 +7,7 @@
 
 #include "catalog/metrics.h"
 #include "judge/result.h"
+#include "page/markup.h"
 
 namespace assay::report {
 
@@ -42,7 +43,7 @@ struct AxisUnit {
 [[nodiscard]] AxisUnit axis_unit(std::string_view unit, double largest);
 
 /// "resnet50 · libtorch · A100 · 2 nodes × 8 procs"; parts that are empty are left out.
-[[nodiscard]] std::string case_subtitle(const judge::CaseResult& result);
+[[nodiscard]] page::Html case_subtitle(const judge::CaseResult& result);
 
 [[nodiscard]] const judge::Metric* find_metric(const judge::RoundResult& round,
                                                std::string_view name);

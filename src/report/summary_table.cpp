@@ -58,18 +58,23 @@ Cell result_cell(const CaseResult& case_result, std::size_t) {
   const Summary* summary = find_summary(case_result, case_result.headline);
   if (summary == nullptr) return "–";
   const Shown value = show(case_result, *summary);
-  return shown_as(
+  Cell cell = shown_as(
       with_beside(case_result, value.text()),
-      markup("<b>{}</b> <span class=\"unit\">{}</span><span class=\"sub\">{}</span>", value.number,
-             value.unit, with_beside(case_result, metric_title(case_result.headline))));
+      markup(
+          "<b>{}</b> <span class=\"unit\" translate=\"no\">{}</span><span class=\"sub\">{}</span>",
+          value.number, value.unit, with_beside(case_result, metric_title(case_result.headline))));
+  // A unit is whatever a suite calls it.
+  if (cell.text == value.text()) cell.shown = page::Shown::as_it_is;
+  return cell;
 }
 
 const SummaryColumn kCase{
     {.title = "Case", .cut = page::Cut::middle, .soft_min = 18, .hard_min = 8},
     [](const CaseResult& case_result, std::size_t number) {
-      return shown_as(case_result.name,
-                      markup("<a href=\"#case-{}\">{}</a><span class=\"sub\">{}</span>", number,
-                             case_result.name, case_subtitle(case_result)));
+      Cell cell = page::name(case_result.name);
+      cell.html = markup("<a href=\"#case-{}\">{}</a><span class=\"sub\">{}</span>", number,
+                         page::as_name(case_result.name), case_subtitle(case_result));
+      return cell;
     }};
 const SummaryColumn kResult{{.title = "Result",
                              .align = Align::right,

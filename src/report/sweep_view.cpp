@@ -279,7 +279,7 @@ page::Table sweep_table(const SweepView& view, const RunResult& result) {
   const std::string metric = shown_metric(view);
   page::Table table;
   for (const plan::SweepDimension& axis : view.grid->sweep.dimensions)
-    table.columns.push_back({.title = axis.label});
+    table.columns.push_back({.title = axis.label, .shown = page::Shown::as_it_is});
   table.columns.push_back(
       {.title = metric.empty() ? "Result" : metric_title(metric), .align = kRight});
   if (view.energy)
@@ -289,9 +289,11 @@ page::Table sweep_table(const SweepView& view, const RunResult& result) {
   table.columns.push_back({.title = ""});
   for (const CaseResult* point : view.points) {
     page::Row row;
-    for (const Json& value : point->sweep->values) row.cells.emplace_back(axis_value_text(value));
+    for (const Json& value : point->sweep->values)
+      row.cells.push_back(page::name(axis_value_text(value)));
     const auto number = static_cast<std::size_t>(point - result.cases.data()) + 1;
-    row.cells[0].html = page::markup("<a href=\"#case-{}\">{}</a>", number, row.cells[0].text);
+    row.cells[0].html =
+        page::markup("<a href=\"#case-{}\" translate=\"no\">{}</a>", number, row.cells[0].text);
     const Summary* summary = find_summary(*point, metric);
     row.cells.emplace_back(summary == nullptr ? "–" : show(*point, *summary).text());
     if (view.energy) {
@@ -320,11 +322,14 @@ bool fits_matrix(const SweepView& view, std::size_t columns) {
 page::Table sweep_matrix(const SweepView& view) {
   const auto& axes = view.grid->sweep.dimensions;
   page::Table table;
-  table.columns.push_back({.title = axes[0].label + " \\ " + axes[1].label});
+  table.columns.push_back(
+      {.title = axes[0].label + " \\ " + axes[1].label, .shown = page::Shown::as_it_is});
   for (const Json& value : axes[1].values)
-    table.columns.push_back({.title = axis_value_text(value), .align = page::Align::right});
+    table.columns.push_back({.title = axis_value_text(value),
+                             .align = page::Align::right,
+                             .shown = page::Shown::as_it_is});
   for (const Json& first : axes[0].values) {
-    page::Row row{{page::Cell(axis_value_text(first))}};
+    page::Row row{{page::name(axis_value_text(first))}};
     for (const Json& second : axes[1].values) {
       const CaseResult* point = view.at({first, second});
       row.cells.push_back(point == nullptr ? page::Cell("") : result_cell_of(view, *point));

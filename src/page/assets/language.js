@@ -22,15 +22,16 @@
       return;
     }
   };
+  const isName = (element) => element.getAttribute?.("translate") === "no";
   const walk = document.createTreeWalker(
     document.documentElement, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT,
-    (node) => untouched.includes(node.parentNode.nodeName) || untouched.includes(node.nodeName)
-      ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
+    (node) => untouched.includes(node.parentNode.nodeName) || untouched.includes(node.nodeName) ||
+      isName(node.parentNode) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
   for (let node = walk.currentNode; node; node = walk.nextNode()) {
     if (node.nodeType === Node.TEXT_NODE) {
       const text = node;
       visit(text.data, (before, after) => { text.data = text.data.replace(before, () => after); });
-    } else {
+    } else if (!isName(node)) {
       for (const attribute of node.attributes)
         if (attributes.includes(attribute.name))
           visit(attribute.value, (before, after) => { attribute.value = after; });

@@ -5,7 +5,9 @@
 
 #include <gmock/gmock.h>
 
+#include "chinese_text.h"
 #include "core/files.h"
+#include "core/host.h"
 #include "core/text.h"
 #include "e2e/harness.h"
 
@@ -72,6 +74,66 @@ TEST_F(Chinese, ARunSaysNothingInEnglish) {
   EXPECT_THAT(run.out, HasSubstr("有效"));
   EXPECT_THAT(run.out, HasSubstr("报告："));
   EXPECT_THAT(english(without(run.out, "/[^ ]*|results[^ ]*")), IsEmpty()) << run.out;
+}
+
+// Cases that fail and whose names, units and settings are Assay's own words.
+constexpr const char* kOddNames =
+    "name: failed\n"
+    "cases:\n"
+    "  - {name: killed, command: [echo, 'n: 5'], repeats: 1,\n"
+    "     metrics: {throughput: {match: 'n: *([0-9]+)', unit: samples, better: higher}}}\n"
+    "  - {name: target, command: ['false'], repeats: 2}\n"
+    "  - {name: step 10, command: [sleep, '1'], repeats: 1}\n"
+    "  - {name: 2 ranks, command: [sleep, '1'], repeats: 1}\n";
+
+TEST_F(Chinese, ARunThatFailsSaysNothingInEnglish) {
+  const CommandResult run = chinese({"run", write("odd.yaml", kOddNames).string()});
+  EXPECT_EQ(run.status.code, 5) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("后结束（退出码 1）"));
+  // With the rules that other load was allowed by, and commands that go over a line's end.
+  const std::set<std::string> names{"failed", "killed", "target", "step",     "ranks",    "samples",
+                                    "run",    "conf",   "steal",  "swapping", host_name()};
+  EXPECT_THAT(testing::english_in(without(run.out, "/[^ ]*|results[^ ]*"), names), IsEmpty())
+      << run.out;
+}
+
+TEST_F(Chinese, NamesThatSomebodyGaveAreNotTranslated) {
+  const CommandResult run = chinese({"run", write("odd.yaml", kOddNames).string()});
+  for (const char* shown : {"[4/5] step 10  第", "\nkilled ", "\ntarget ", "\nstep 10 ",
+                            "\n2 ranks ", "5 samples ", "\nfailed  run"})
+    EXPECT_THAT(run.out, HasSubstr(shown));
+  const std::string page = shown_by(read_file(latest() / "report.html"));
+  for (const char* title : {"\nfailed\n", "\nkilled\n", "\ntarget\n", "\nstep 10\n", "\n2 ranks\n"})
+    EXPECT_THAT(page, HasSubstr(title));
+  for (const std::string& text : {run.out, page})
+    for (const char* wrong : {"已停止", "目标", "第 10 步", "2 个 rank"})
+      EXPECT_THAT(text, Not(HasSubstr(wrong)));
+  const auto refused = [&](const std::string& more) {
+    return chinese({"run",
+                    write("w.yaml", "name: x\ncases:\n  - {name: a, command: [a], " + more + "}\n")
+                        .string()})
+        .err;
+  };
+  EXPECT_THAT(refused("metric: 3"), HasSubstr("未知的键 'metric'（是否想写 'metrics'？）"));
+  EXPECT_THAT(refused("target: 3"), HasSubstr("'target' 应为映射，实际为 '3'"));
+  EXPECT_THAT(
+      chinese({"init", "own.yaml", "--command", "a", "--sample", "step 10 | loss 2.3", "--yes"})
+          .err,
+      HasSubstr("  1  step 10\n"));
+}
+
+TEST_F(Chinese, ChecksAndExportsSayNothingInEnglish) {
+  const std::string suite = write("tiny.yaml", kSuite).string();
+  const CommandResult checked = chinese({"check", suite});
+  const std::set<std::string> names{"always", "madvise", "never", "tsc", "chrony", host_name()};
+  EXPECT_THAT(testing::english_in(without(checked.out, "/[^ ]*|(PASS|WARN|FAIL) +[a-z-]+"), names),
+              IsEmpty())
+      << checked.out;
+  ASSERT_EQ(chinese({"run", suite}).status.code, 0);
+  const CommandResult rows = chinese({"export", "csv", "results/latest", "--to", "tables"});
+  EXPECT_THAT(rows.out, AllOf(HasSubstr("tables/steps.csv："), HasSubstr(" 行\n")));
+  EXPECT_THAT(chinese({"export", "tensorboard", "results/latest", "--to", "curves"}).out,
+              HasSubstr("curves 中有 "));
 }
 
 TEST_F(Chinese, AReportSaysNothingInEnglish) {

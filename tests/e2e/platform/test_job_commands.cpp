@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "chinese_text.h"
 #include "core/files.h"
+#include "core/host.h"
 #include "core/json_access.h"
 #include "core/text.h"
 #include "e2e/platform/platform_test.h"
@@ -34,6 +36,33 @@ TEST_F(JobCommands, ACommandIsSubmittedFollowedAndJudged) {
   const CommandResult shown = assay({"job", "1"});
   EXPECT_THAT(shown.out,
               AllOf(HasSubstr("Job        1 hello"), HasSubstr("submitted"), HasSubstr("exited")));
+}
+
+TEST_F(JobCommands, SayInChineseAllButNames) {
+  const auto chinese = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--lang", "zh"});
+    const CommandResult result = assay(std::move(words), std::chrono::seconds(150));
+    EXPECT_EQ(result.status.code, 0) << result.err;
+    return result;
+  };
+  const std::set<std::string> names{"killed", "echo", "default", "admin", "cpu", host_name()};
+  const auto check = [&](const std::string& text) {
+    EXPECT_THAT(testing::english_in(text, names), ::testing::IsEmpty()) << text;
+  };
+  const CommandResult sent =
+      chinese({"submit", "--command", "echo killed", "--name", "killed", "--no-code", "--follow"});
+  // What follows is the plan, as 'assay run --dry-run' has it.
+  check(sent.out.substr(0, sent.out.find("\n\n")));
+  EXPECT_THAT(sent.out, AllOf(HasSubstr("killed：1 个节点 × "), HasSubstr("立即在 ")));
+  check(sent.err);
+  const CommandResult listed = chinese({"jobs", "--all"});
+  EXPECT_THAT(listed.out, AllOf(HasSubstr("killed"), HasSubstr("已完成")));
+  check(listed.out);
+  const CommandResult shown = chinese({"job", "1"});
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("1 killed\n"), HasSubstr("echo killed\n")));
+  check(shown.out);
+  for (const char* command : {"nodes", "queue", "schedules", "usage"})
+    check(chinese({command}).out);
 }
 
 TEST_F(JobCommands, TheOutputOfAJobIsPrinted) {

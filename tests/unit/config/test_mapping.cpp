@@ -30,7 +30,7 @@ TEST(Mapping, WrongKindListsTheKeys) {
   EXPECT_EQ(error_of([] {
               return Mapping(parse("[1]\n"), "telemetry", {"interval", "enabled"});
             }),
-            "s.yaml:1:1: expected a mapping for telemetry, got a list\n"
+            "s.yaml:1:1: expected a mapping for 'telemetry', got a list\n"
             "  its keys are: interval, enabled");
 }
 

@@ -7,8 +7,10 @@
 #include <gmock/gmock.h>
 
 #include "catalog/shipped_rules.h"
+#include "chinese_text.h"
 #include "core/error.h"
 #include "explain/explain.h"
+#include "lang/language.h"
 
 namespace assay::explain {
 namespace {
@@ -127,6 +129,25 @@ TEST(Explain, NamesPagesThatAreThere) {
     for (const Explanation& one : explain(topic.name, rules())) pages.insert(one.page);
   for (const std::string& page : pages)
     EXPECT_TRUE(fs::exists(fs::path(ASSAY_SOURCE_DIR) / page)) << page;
+}
+
+// Not only its sentences: the unit and the direction of every metric, too.
+TEST(Explain, IsSaidInChineseToTheLastWord) {
+  const std::vector<Topic> all = topics(rules());
+  std::set<std::string> known;
+  for (const Topic& topic : all) known.insert(topic.name);
+  const auto check = [&](const std::string& text) {
+    const std::string shown = lang::in_language(lang::Language::chinese, text);
+    EXPECT_THAT(testing::english_in(shown, known), IsEmpty()) << text << "\n" << shown;
+  };
+  for (const Topic& topic : all)
+    for (const Explanation& one : explain(topic.name, rules())) {
+      check(one.title);
+      for (const Paragraph& part : one.paragraphs) {
+        check(part.heading);
+        check(part.text);
+      }
+    }
 }
 
 }  // namespace

@@ -102,6 +102,17 @@ TEST(Language, TranslatesAForeignTextAsAWholeOrNotAtAll) {
   EXPECT_EQ(tr_whole("Summary (2 cases)"), "Summary (2 cases)");
 }
 
+TEST(Language, LeavesNamesWithinATextAsTheyAre) {
+  EXPECT_EQ(in_language(Language::english, name("note") + ": 2 rows"), "note: 2 rows");
+  EXPECT_EQ(in_language(Language::chinese, name("note") + ": 2 rows"), "note：2 行");
+  EXPECT_EQ(in_language(Language::chinese, name("2 rows")), "2 rows");
+}
+
+TEST(Language, LeavesBlanksWithinANameOfALine) {
+  const Reader reader(Language::chinese);
+  EXPECT_EQ(tr_lines("  " + name("note  note") + "  2 cases\n"), "  note  note  2 个用例\n");
+}
+
 TEST(Language, HasEveryDescriptionOfWhatIsShipped) {
   namespace fs = std::filesystem;
   constexpr std::string_view kKey = "description: ";

@@ -50,12 +50,58 @@ TEST(MessageTable, TakesAPluralForNumbersOnly) {
   EXPECT_EQ(table().translate("over all rounds"), "over all rounds");
 }
 
+TEST(MessageTable, LeavesWhatStandsInQuotes) {
+  const MessageTable own({{"note", "", "提示"},
+                          {"unknown key '{}'{}", "", "未知的键 '{}'{}"},
+                          {"did you mean '{}'?", "", "是否想写 '{}'？"},
+                          {"{} needs '{}'", "", "{} 需要 '{}'"}});
+  EXPECT_EQ(own.translate("unknown key 'note' (did you mean 'note'?)"),
+            "未知的键 'note'（是否想写 'note'？）");
+  EXPECT_EQ(own.translate("'note' needs 'note'"), "'note' 需要 'note'");
+  EXPECT_EQ(own.translate("'a; note: b': note"), "'a; note: b'：提示");
+  EXPECT_EQ(own.translate("the rank's note: note"), "the rank's note：提示");
+}
+
+TEST(MessageTable, LeavesWhatATranslationCallsAName) {
+  const MessageTable own({{"note", "", "提示"},
+                          {"note b", "", "提示乙"},
+                          {"measured in {}", "", "以 {:name} 计"},
+                          {"{} of {}", "", "{1:name} 的 {0}"}});
+  EXPECT_EQ(own.translate("measured in note"), "以 note 计");
+  EXPECT_EQ(own.translate("note of note b"), "note b 的提示");
+}
+
+TEST(MessageTable, WritesListsOfNumbersAsItsLanguageDoes) {
+  const MessageTable own({{"rounds {}", "", "第 {} 轮"}});
+  EXPECT_EQ(own.translate("rounds 1, 2 and 5–7"), "第 1、2 和 5–7 轮");
+  EXPECT_EQ(own.translate("rounds 1 and 2"), "第 1 和 2 轮");
+  EXPECT_EQ(own.translate("rounds 1, 2"), "第 1, 2 轮");
+}
+
+TEST(MessageTable, HasBlanksOnlyBesideAnotherScript) {
+  const MessageTable own({{"{} is {}", "", "{} 的判定为 {}"},
+                          {"INVALID", "", "无效"},
+                          {"the run", "", "运行"},
+                          {"Report", "", "报告"}});
+  EXPECT_EQ(own.translate("the run is INVALID"), "运行的判定为无效");
+  EXPECT_EQ(own.translate("a1 is INVALID"), "a1 的判定为无效");
+  EXPECT_EQ(own.translate("the run is b"), "运行的判定为 b");
+  EXPECT_EQ(own.translate("Report: "), "报告：");
+}
+
+TEST(MessageTable, TakesNoSentencesForAValue) {
+  const MessageTable own({{"{} is better", "", "{} 更好"},
+                          {"Lower is better", "", "越低越好"},
+                          {"it took {} s", "", "用时 {} s"}});
+  EXPECT_EQ(own.translate("it took 3 s. Lower is better."), "用时 3 s。越低越好。");
+}
+
 TEST(MessageTable, LeavesListsOfNames) {
   const MessageTable own({{"keys of {}: {}", "", "{} 的键：{}"},
                           {"a suite", "", "套件"},
                           {"{} {} cases", "", "{} {} 个用例"},
                           {"round", "", "轮次"}});
-  EXPECT_EQ(own.translate("keys of a suite: name, cases, round"), "套件 的键：name, cases, round");
+  EXPECT_EQ(own.translate("keys of a suite: name, cases, round"), "套件的键：name, cases, round");
   EXPECT_EQ(own.translate("round"), "轮次");
 }
 

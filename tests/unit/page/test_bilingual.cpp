@@ -40,6 +40,14 @@ TEST(Bilingual, LeavesCodeAlone) {
   EXPECT_THAT(page, HasSubstr("<code>note</code> <pre>Summary</pre><p>提示</p>"));
 }
 
+TEST(Bilingual, LeavesNamesAlone) {
+  const std::string page = bilingual(
+      page_of("<div translate=\"no\" title=\"note\"><div>note</div>note</div><p>note</p>"),
+      Language::chinese);
+  EXPECT_THAT(page, HasSubstr("<div translate=\"no\" title=\"note\"><div>note</div>note</div>"
+                              "<p>提示</p>"));
+}
+
 TEST(Bilingual, KeepsTextsEscaped) {
   const std::string page =
       bilingual(page_of("<p>there is no command &#39;&lt;b&gt;&#39;</p>"), Language::chinese);

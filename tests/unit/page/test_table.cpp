@@ -116,5 +116,14 @@ TEST(HtmlTable, RowsThatBecomeCardsNameTheirCells) {
               HasSubstr("<th scope=\"row\">a</th><td class=\"n\" data-label=\"COUNT\">12</td>"));
 }
 
+TEST(HtmlTable, NamesAreMarkedAndTheirColumnsLabelsAreNot) {
+  Table table{{{"Host"}, {.title = "note", .shown = Shown::as_it_is}}, {{{"x", name("note")}}}};
+  table.rows[0].cells[1].title = "note";
+  const std::string html = to_html(table, {.cards = true}).str();
+  EXPECT_THAT(html, HasSubstr("<th><span translate=\"no\">note</span></th>"));
+  EXPECT_THAT(html, HasSubstr("<td data-label=\"note\">"
+                              "<span translate=\"no\" title=\"note\">note</span></td>"));
+}
+
 }  // namespace
 }  // namespace assay::page

@@ -98,7 +98,7 @@ TEST(SetErrors, UnknownPathsNameTheNearest) {
 TEST(SetErrors, MalformedSettings) {
   for (const char* text : {"", "x", "=1"})
     EXPECT_THAT(set_error(text), HasSubstr("expected key=value"));
-  EXPECT_THAT(set_error("telemetry=1"), HasSubstr("expected a mapping for telemetry"));
+  EXPECT_THAT(set_error("telemetry=1"), HasSubstr("expected a mapping for 'telemetry'"));
   EXPECT_THAT(set_error("telemetry.interval.x=1"), HasSubstr("not a mapping"));
   EXPECT_THAT(set_error("config=1"), HasSubstr("name the key"));
   EXPECT_THAT(set_error("cases=[]"), HasSubstr("cases.NAME.KEY=VALUE"));

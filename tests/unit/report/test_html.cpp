@@ -289,7 +289,9 @@ TEST(Html, DevicesAreComparedBeforeAndAfterTheRun) {
                    {"device_state_after", {{"devices", {after}}}}}}}};
   std::string page = render_html(run);
   EXPECT_TRUE(has(page, "<h3>Devices, before the first round → after the last</h3>"));
-  EXPECT_TRUE(has(page, "<tr class=\"odd\"><td>n1</td><td>0 H200</td><td>on</td><td>0 → 2</td>"));
+  EXPECT_TRUE(has(page,
+                  "<tr class=\"odd\"><td><span translate=\"no\">n1</span></td><td>0 "
+                  "H200</td><td>on</td><td>0 → 2</td>"));
   EXPECT_TRUE(has(page, "<td>gen 4 of 5 × 8 of 16</td>"));
   EXPECT_TRUE(has(page, "<td>700 W</td>"));
   EXPECT_TRUE(has(page, "<td>31 °C → 64 °C</td>"));
