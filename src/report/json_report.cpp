@@ -42,6 +42,8 @@ Json findings_to_json(const std::vector<Finding>& findings) {
   return json;
 }
 
+}  // namespace
+
 Json evidence_to_json(const judge::EvidenceState& evidence) {
   const auto aspect = [](const judge::AspectState& state) {
     return Json{{"state", to_text(state.state)}, {"text", state.text}};
@@ -50,6 +52,8 @@ Json evidence_to_json(const judge::EvidenceState& evidence) {
           {"integrity", aspect(evidence.integrity)},
           {"plausibility", aspect(evidence.plausibility)}};
 }
+
+namespace {
 
 Json metrics_to_json(const std::vector<Metric>& metrics) {
   Json json = Json::object();

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/json_access.h"
+#include "core/regular_file.h"
 
 namespace assay::report {
 
@@ -174,6 +175,10 @@ RunResult read_result(const Json& json, const std::string& where) {
   out.system = object_at(json, "system");
   out.provenance = object_at(json, "provenance");
   return out;
+}
+
+RunResult read_result(const std::filesystem::path& file) {
+  return read_result(parse_json(read_regular_file(file), file.string()), file.string());
 }
 
 }  // namespace assay::report

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "core/json.h"
@@ -13,5 +14,7 @@ namespace assay::report {
 /// schema, and for what is no result at all; members that an earlier version did not write are as
 /// if nothing was known.
 [[nodiscard]] judge::RunResult read_result(const Json& json, const std::string& where);
+/// The same of a regular file.
+[[nodiscard]] judge::RunResult read_result(const std::filesystem::path& file);
 
 }  // namespace assay::report

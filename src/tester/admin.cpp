@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "core/file_lock.h"
-#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/sha256.h"
 #include "core/time.h"
@@ -45,7 +44,7 @@ void require_new(const fs::path& folder) {
 std::optional<judge::RunResult> result_of(const fs::path& folder) {
   const fs::path file = folder / layout::kResult;
   try {
-    return report::read_result(parse_json(read_regular_file(file), file.string()), file.string());
+    return report::read_result(file);
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -16,6 +16,7 @@
 #include "core/time.h"
 #include "core/version.h"
 #include "evidence/key_store.h"
+#include "report/read_result.h"
 #include "serve/log.h"
 #include "tester/api_call.h"
 #include "tester/failure.h"
@@ -330,8 +331,7 @@ std::optional<serve::HttpResponse> Api::make_challenge(const Call& call) {
                            fmt::format("'valid_s' must be a whole number from 1 to {}", kLongest));
     valid_s = given->get<std::int64_t>();
   }
-  const Json result =
-      parse_json(read_regular_file(uploads_.folder(test->id) / layout::kResult), "result.json");
+  const judge::RunResult result = report::read_result(uploads_.folder(test->id) / layout::kResult);
   const Challenge challenge = new_challenge(test->id, result, serve::text_field(body, "case", 400),
                                             wall_now_ns(), std::chrono::seconds(valid_s));
   records_.add_challenge(challenge, call.token);

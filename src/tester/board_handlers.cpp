@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "evidence/key_store.h"
 #include "report/read_result.h"
@@ -18,10 +17,6 @@ namespace {
 // Two of them are parsed at a time; a larger one would hold up other requests for seconds.
 constexpr std::uintmax_t kMaxCompared = 64U << 20;
 constexpr std::size_t kMaxSigners = 5000;
-
-judge::RunResult result_in(const std::filesystem::path& file) {
-  return report::read_result(parse_json(read_regular_file(file), file.string()), file.string());
-}
 
 std::string query_value(const http::Query& query, std::string_view name) {
   for (const auto& [key, value] : query)
@@ -92,7 +87,7 @@ ComparedTests Api::compared(const Call& call) {
   // Of two large results at a time there is one pair in memory.
   const std::scoped_lock lock(comparing_);
   const auto read = [&](const TestRecord& test) {
-    judge::RunResult result = result_in(uploads_.folder(test.id) / layout::kResult);
+    judge::RunResult result = report::read_result(uploads_.folder(test.id) / layout::kResult);
     compare::Side one{.name = result.run_id};
     one.runs.push_back(std::move(result));
     return one;

@@ -21,42 +21,43 @@ namespace {
 
 constexpr std::size_t kMaxDiffering = 20;
 
-const Json* case_of(const Json& result, const std::string& name) {
-  for (const Json& one : list_at(result, "cases"))
-    if (text_at(one, "name") == name) return &one;
-  return nullptr;
+const judge::CaseResult* case_of(const judge::RunResult& result, const std::string& name) {
+  const auto found = std::ranges::find(result.cases, name, &judge::CaseResult::name);
+  return found == result.cases.end() ? nullptr : &*found;
 }
 
 using Settings = std::map<std::string, Json>;
 
 // Without what a challenge changes, and what changes no number.
-Settings settings_of(const Json& case_result) {
+Settings settings_of(const judge::CaseResult& case_result) {
   Settings out;
-  for (const Json& setting : list_at(case_result, "configuration")) {
-    const std::string key = text_at(setting, "key");
-    Json value = setting.value("value", Json());
-    if (key == "config.seed" || key == "repeats") continue;
-    if (key == "automl" && value.is_object()) value.erase("seed");
-    out[key] = std::move(value);
+  for (const plan::Setting& setting : case_result.configuration) {
+    if (setting.key == "config.seed" || setting.key == "repeats") continue;
+    Json& value = out[setting.key] = setting.value;
+    if (setting.key == "automl" && value.is_object()) value.erase("seed");
   }
   return out;
 }
 
-bool takes_seed(const Json& case_result) {
-  for (const Json& setting : list_at(case_result, "configuration")) {
-    const std::string key = text_at(setting, "key");
-    if (key == "config.seed" || key == "automl") return true;
-  }
-  return false;
+bool takes_seed(const judge::CaseResult& case_result) {
+  return std::ranges::any_of(case_result.configuration, [](const plan::Setting& setting) {
+    return setting.key == "config.seed" || setting.key == "automl";
+  });
 }
 
-std::set<std::string> programs_of(const Json& case_result) {
+std::set<std::string> programs_of(const judge::CaseResult& case_result) {
   std::set<std::string> out;
-  for (const Json& round : list_at(case_result, "rounds"))
-    for (const Json& node : list_at(round, "executed"))
+  for (const judge::RoundResult& round : case_result.rounds)
+    for (const Json& node : round.executed)
       if (const std::string hash = text_at(member_at(node, "program"), "sha256"); !hash.empty())
         out.insert(hash);
   return out;
+}
+
+const judge::Summary* summary_of(const judge::CaseResult& case_result, const std::string& metric) {
+  for (const judge::Summary& summary : case_result.summary)
+    if (summary.info.name == metric) return &summary;
+  return nullptr;
 }
 
 std::int64_t below(std::int64_t count) {
@@ -68,8 +69,9 @@ std::string value_text(const Json& value) {
   return value.is_null() ? "nothing" : ellipsize(printable(dump_line(value)), 120);
 }
 
-std::vector<std::string> differing(const Json& before_result, const Json& now_result,
-                                   const Json& before, const Json& now) {
+std::vector<std::string> differing(const judge::RunResult& before_result,
+                                   const judge::RunResult& now_result,
+                                   const judge::CaseResult& before, const judge::CaseResult& now) {
   std::vector<std::string> out;
   const Settings then = settings_of(before);
   const Settings here = settings_of(now);
@@ -86,20 +88,19 @@ std::vector<std::string> differing(const Json& before_result, const Json& now_re
                                 value_text(is), value_text(was)));
   }
   if (programs_of(before) != programs_of(now)) out.emplace_back("the program is another one");
-  const auto key_of = [](const Json& result) {
-    return text_at(member_at(result, "seal"), "fingerprint");
-  };
-  if (key_of(before_result) != key_of(now_result)) out.emplace_back("it is signed by another key");
+  if (before_result.seal.fingerprint != now_result.seal.fingerprint)
+    out.emplace_back("it is signed by another key");
   return out;
 }
 
 }  // namespace
 
-Challenge new_challenge(const std::string& test, const Json& result, const std::string& case_name,
-                        std::int64_t now_ns, std::chrono::seconds valid) {
+Challenge new_challenge(const std::string& test, const judge::RunResult& result,
+                        const std::string& case_name, std::int64_t now_ns,
+                        std::chrono::seconds valid) {
   std::vector<std::string> names;
-  for (const Json& one : list_at(result, "cases"))
-    if (takes_seed(one)) names.push_back(text_at(one, "name"));
+  for (const judge::CaseResult& one : result.cases)
+    if (takes_seed(one)) names.push_back(one.name);
   if (!case_name.empty() && case_of(result, case_name) == nullptr)
     throw serve::Refusal(404, "no_such_case", "the test has no such case");
   if (!case_name.empty() && std::ranges::find(names, case_name) == names.end()) names.clear();
@@ -110,8 +111,8 @@ Challenge new_challenge(const std::string& test, const Json& result, const std::
   Challenge out;
   out.id = serve::random_hex(16);
   out.test = test;
-  out.suite = text_at(result, "suite");
-  out.suite_sha256 = text_at(member_at(result, "provenance"), "suite_sha256");
+  out.suite = result.suite;
+  out.suite_sha256 = text_at(result.provenance, "suite_sha256");
   out.case_name =
       !case_name.empty()
           ? case_name
@@ -122,8 +123,8 @@ Challenge new_challenge(const std::string& test, const Json& result, const std::
   return out;
 }
 
-std::optional<std::string> answered_challenge(const Json& result) {
-  const Json& answer = member_at(member_at(result, "provenance"), "answer");
+std::optional<std::string> answered_challenge(const judge::RunResult& result) {
+  const Json& answer = member_at(result.provenance, "answer");
   if (!answer.is_object()) return std::nullopt;
   return text_at(member_at(answer, "challenge"), "id");
 }
@@ -134,7 +135,7 @@ std::vector<std::string> challenge_faults(const Answering& answer,
   if (!known) return {"the challenge is not one of this tester's"};
   std::vector<std::string> out;
   const Challenge& challenge = known->challenge;
-  const Json& given = member_at(member_at(answer.result, "provenance"), "answer");
+  const Json& given = member_at(answer.result.provenance, "answer");
   const Json& told = member_at(given, "challenge");
   const Json asked = fields_to_json(challenge);
   for (const auto& [key, value] : asked.items())
@@ -163,7 +164,7 @@ std::vector<std::string> challenge_faults(const Answering& answer,
                     began, challenge.issued));
   else if (*began_ms > now_ns / 1'000'000 + kSlack_ms)
     out.push_back(fmt::format("by its own clock the run began at {}, which is yet to come", began));
-  const std::string suite = text_at(member_at(answer.result, "provenance"), "suite_sha256");
+  const std::string suite = text_at(answer.result.provenance, "suite_sha256");
   if (suite != challenge.suite_sha256)
     out.push_back("the suite is another one: SHA-256 " + ellipsize(printable(suite), 64));
   for (const Json& fault : list_at(given, "faults"))
@@ -172,34 +173,29 @@ std::vector<std::string> challenge_faults(const Answering& answer,
   return out;
 }
 
-Json compare_answer(const Challenge& challenge, const Json& before, const Json& now) {
+Json compare_answer(const Challenge& challenge, const judge::RunResult& before,
+                    const judge::RunResult& now) {
   Json out{{"id", challenge.id},
            {"test", challenge.test},
            {"case", challenge.case_name},
            {"seed", challenge.seed},
-           {"seed_use", text_at(member_at(member_at(now, "provenance"), "answer"), "seed")},
+           {"seed_use", text_at(member_at(now.provenance, "answer"), "seed")},
            {"differs", Json::array()}};
-  const Json* then = case_of(before, challenge.case_name);
-  const Json* here = case_of(now, challenge.case_name);
+  const judge::CaseResult* then = case_of(before, challenge.case_name);
+  const judge::CaseResult* here = case_of(now, challenge.case_name);
   if (then == nullptr || here == nullptr) return out;
   out["differs"] = differing(before, now, *then, *here);
-  const std::string metric = text_at(*here, "headline");
-  const Json& was = member_at(member_at(*then, "summary"), metric.c_str());
-  const Json& is = member_at(member_at(*here, "summary"), metric.c_str());
-  const auto a = number_at(was, "median");
-  const auto b = number_at(is, "median");
-  if (!a || !b) return out;
-  out["metric"] = metric;
-  out["unit"] = text_at(is, "unit");
-  out["before"] = *a;
-  out["now"] = *b;
-  if (*a != 0) out["difference"] = (*b - *a) / *a;
-  const auto a_low = number_at(was, "ci95_low");
-  const auto a_high = number_at(was, "ci95_high");
-  const auto b_low = number_at(is, "ci95_low");
-  const auto b_high = number_at(is, "ci95_high");
+  const judge::Summary* was = summary_of(*then, here->headline);
+  const judge::Summary* is = summary_of(*here, here->headline);
+  if (was == nullptr || is == nullptr) return out;
+  out["metric"] = here->headline;
+  out["unit"] = is->info.unit;
+  out["before"] = was->median;
+  out["now"] = is->median;
+  if (was->median != 0) out["difference"] = (is->median - was->median) / was->median;
   out["overlap"] = nullptr;
-  if (a_low && a_high && b_low && b_high) out["overlap"] = *a_low <= *b_high && *b_low <= *a_high;
+  if (was->ci95_low && was->ci95_high && is->ci95_low && is->ci95_high)
+    out["overlap"] = *was->ci95_low <= *is->ci95_high && *is->ci95_low <= *was->ci95_high;
   return out;
 }
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/json_access.h"
 #include "core/text.h"
+#include "report/json_report.h"
 
 namespace assay::tester {
 
@@ -12,51 +12,41 @@ namespace {
 constexpr std::size_t kMaxFaults = 50;
 constexpr std::size_t kMaxRounds = 1000;  // shown; result.json has all
 
-template <class Each>
-void each_round(const Json& result, const Each& each) {
-  for (const Json& case_result : list_at(result, "cases"))
-    for (const Json& round : list_at(case_result, "rounds"))
-      each(text_at(case_result, "name"), integer_at(round, "round").value_or(0),
-           member_at(round, "evidence"));
-}
-
 }  // namespace
 
-std::vector<std::string> integrity_faults(const Json& result) {
+std::vector<std::string> integrity_faults(const judge::RunResult& result) {
   std::vector<std::string> faults;
   const auto add = [&](std::string_view fault) {
     if (faults.size() < kMaxFaults) faults.push_back(ellipsize(printable(fault), 500));
   };
-  for (const Json& finding : list_at(result, "findings"))
-    if (text_at(finding, "aspect") == "integrity" && text_at(finding, "severity") == "invalid")
-      add(text_at(finding, "reason"));
-  if (const Json& seal = member_at(result, "seal");
-      faults.empty() && text_at(seal, "state") == "flawed")
-    add(text_at(seal, "text"));
-  each_round(result, [&](const std::string& name, std::int64_t number, const Json& evidence) {
-    const Json& integrity = member_at(evidence, "integrity");
-    if (text_at(integrity, "state") == "flawed")
-      add(fmt::format("{}, round {}: {}", name, number, text_at(integrity, "text")));
-  });
+  for (const judge::Finding& finding : result.findings)
+    if (finding.aspect == judge::Aspect::integrity && finding.severity == judge::Severity::invalid)
+      add(finding.reason);
+  if (faults.empty() && result.seal.state == judge::Soundness::flawed) add(result.seal.text);
+  for (const judge::CaseResult& one : result.cases)
+    for (const judge::RoundResult& round : one.rounds)
+      if (const judge::AspectState& integrity = round.evidence.integrity;
+          integrity.state == judge::Soundness::flawed)
+        add(fmt::format("{}, round {}: {}", one.name, round.round, integrity.text));
   return faults;
 }
 
-Json evidence_summary(const Json& result, const NameOfKey& name_of) {
-  const Json& seal = member_at(result, "seal");
-  Json out{{"seal", {{"state", text_at(seal, "state")}, {"text", text_at(seal, "text")}}},
+Json evidence_summary(const judge::RunResult& result, const NameOfKey& name_of) {
+  const judge::RunSeal& seal = result.seal;
+  Json out{{"seal", {{"state", to_text(seal.state)}, {"text", seal.text}}},
            {"rounds", Json::array()}};
-  for (const char* key : {"fingerprint", "signed_at"})
-    if (const std::string text = text_at(seal, key); !text.empty()) out["seal"][key] = text;
-  if (const std::string key = text_at(seal, "public_key"); !key.empty())
-    if (const std::string name = name_of(key); !name.empty()) out["seal"]["signer"] = name;
-  if (out["seal"].contains("fingerprint")) out["seal"]["trusted"] = out["seal"].contains("signer");
-  each_round(result, [&](const std::string& name, std::int64_t number, const Json& evidence) {
-    if (out["rounds"].size() >= kMaxRounds) return;
-    Json round{{"case", name}, {"round", number}};
-    for (const char* aspect : {"completeness", "integrity", "plausibility"})
-      round[aspect] = member_at(evidence, aspect);
-    out["rounds"].push_back(std::move(round));
-  });
+  if (!seal.fingerprint.empty()) out["seal"]["fingerprint"] = seal.fingerprint;
+  if (!seal.signed_at.empty()) out["seal"]["signed_at"] = seal.signed_at;
+  const std::string signer = seal.public_key.empty() ? "" : name_of(seal.public_key);
+  if (!signer.empty()) out["seal"]["signer"] = signer;
+  if (!seal.fingerprint.empty()) out["seal"]["trusted"] = !signer.empty();
+  for (const judge::CaseResult& one : result.cases)
+    for (const judge::RoundResult& round : one.rounds) {
+      if (out["rounds"].size() >= kMaxRounds) return out;
+      Json shown{{"case", one.name}, {"round", round.round}};
+      shown.update(report::evidence_to_json(round.evidence));
+      out["rounds"].push_back(std::move(shown));
+    }
   return out;
 }
 

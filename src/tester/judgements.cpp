@@ -34,16 +34,17 @@ namespace {
 constexpr std::size_t kMaxWaiting = 1000;
 constexpr std::uintmax_t kMaxResult = 128U << 20;
 
-Json metrics_of(const Json& result) {
+Json metrics_of(const judge::RunResult& result) {
   Json out = Json::object();
-  for (const Json& case_result : result["cases"]) {
+  for (const judge::CaseResult& one : result.cases) {
     Json metrics = Json::object();
-    for (const auto& [name, summary] : case_result["summary"].items()) {
-      metrics[name] = {{"value", summary["median"]}, {"unit", summary.value("unit", "")}};
-      for (const char* role : {"headline", "beside"})
-        if (text_at(case_result, role) == name) metrics[name]["role"] = role;
+    for (const judge::Summary& summary : one.summary) {
+      const std::string& name = summary.info.name;
+      metrics[name] = {{"value", summary.median}, {"unit", summary.info.unit}};
+      if (name == one.headline) metrics[name]["role"] = "headline";
+      if (name == one.beside) metrics[name]["role"] = "beside";
     }
-    out[case_result["name"].get<std::string>()] = std::move(metrics);
+    out[one.name] = std::move(metrics);
   }
   return out;
 }
@@ -204,13 +205,14 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
   const std::string text = read_regular_file(file);
   const Json recomputed = claim_of(text, "result.json");
   const Json result = parse_json(text, "result.json");
+  const judge::RunResult judged = report::read_result(result, "result.json");
   Json reasons = Json::array();
-  for (const std::string& fault : integrity_faults(result))
+  for (const std::string& fault : integrity_faults(judged))
     reasons.push_back(reason("the evidence is not what was recorded: " + fault));
   for (const Difference& difference : differences(manifest.claim, recomputed))
     reasons.push_back(to_json(difference));
   Json comparison;
-  const std::string challenge = answer_challenge(test, result, reasons, comparison);
+  const std::string challenge = answer_challenge(test, judged, reasons, comparison);
   if (!reasons.empty()) {
     refuse(std::move(test), std::move(reasons));
     return;
@@ -225,23 +227,23 @@ void Judgements::accept_or_refuse(TestRecord test, const Manifest& manifest, con
                  {"verdict", test.verdict},
                  {"identical", claimed_hash != manifest.claim.end() &&
                                    *claimed_hash == recomputed["result_sha256"]},
-                 {"evidence", evidence_summary(result,
+                 {"evidence", evidence_summary(judged,
                                                [&](const std::string& key) {
                                                  return evidence::KeyStore(keys_).name_of(key);
                                                })},
-                 {"metrics", metrics_of(result)}};
+                 {"metrics", metrics_of(judged)}};
   if (!comparison.is_null()) test.answer["challenge"] = std::move(comparison);
   if (Json relaxed = relaxations_of(result); !relaxed.empty())
     test.answer["relaxed"] = std::move(relaxed);
   keep(work / layout::kReportHtml, uploads_.folder(test.id) / layout::kReportHtml);
   keep(file, uploads_.folder(test.id) / layout::kResult);
-  const BoardRun board = board_run(report::read_result(result, "result.json"));
+  const BoardRun board = board_run(judged);
   records_.finish(test, challenge, &board);
   describe(test.id);
 }
 
-std::string Judgements::answer_challenge(const TestRecord& test, const Json& result, Json& reasons,
-                                         Json& comparison) {
+std::string Judgements::answer_challenge(const TestRecord& test, const judge::RunResult& result,
+                                         Json& reasons, Json& comparison) {
   const auto id = answered_challenge(result);
   if (!id) return {};
   const auto known = records_.challenge(*id);
@@ -251,8 +253,7 @@ std::string Judgements::answer_challenge(const TestRecord& test, const Json& res
   for (const std::string& fault : faults) reasons.push_back(reason(fault));
   if (!faults.empty()) return *id;
   const fs::path file = uploads_.folder(before->id) / layout::kResult;
-  comparison =
-      compare_answer(known->challenge, parse_json(read_regular_file(file), file.string()), result);
+  comparison = compare_answer(known->challenge, report::read_result(file), result);
   return *id;
 }
 

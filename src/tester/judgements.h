@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "judge/result.h"
 #include "serve/fair_queue.h"
 #include "serve/refusal.h"
 #include "tester/judge_process.h"
@@ -46,7 +47,7 @@ class Judgements {
                         const std::filesystem::path& work);
   /// What `result` answers, its comparison in test.answer["challenge"]; empty: no challenge. Why
   /// it does not answer it is added to `reasons`.
-  [[nodiscard]] std::string answer_challenge(const TestRecord& test, const Json& result,
+  [[nodiscard]] std::string answer_challenge(const TestRecord& test, const judge::RunResult& result,
                                              Json& reasons, Json& comparison);
   void refuse(TestRecord test, Json reasons);
   void describe(const std::string& id);  // in its folder

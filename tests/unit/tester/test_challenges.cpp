@@ -5,6 +5,7 @@
 #include "core/json_fields.h"
 #include "core/time.h"
 #include "error_of.h"
+#include "report/read_result.h"
 #include "temporary_folder.h"
 #include "tester/challenges.h"
 #include "tester/records.h"
@@ -40,14 +41,19 @@ Json case_result(double value, std::int64_t seed = 1) {
 
 Json first_result() {
   Json plain = {{"name", "plain"}, {"configuration", {{{"key", "data"}, {"value", "/d"}}}}};
-  return {{"suite", "s"},
+  return {{"schema_version", 1},
+          {"suite", "s"},
           {"cases", {case_result(100), plain}},
           {"seal", {{"fingerprint", "SHA256:x"}}},
           {"provenance", {{"suite_sha256", "abc"}}}};
 }
 
+judge::RunResult read(const Json& result) {
+  return report::read_result(result, "result.json");
+}
+
 Challenge issued() {
-  return new_challenge("20261115-ab3dE9", first_result(), "", kIssued_ns, seconds(3600));
+  return new_challenge("20261115-ab3dE9", read(first_result()), "", kIssued_ns, seconds(3600));
 }
 
 // What the judge makes of a run that answers it as it should.
@@ -64,7 +70,8 @@ Json answer_to(const Challenge& challenge) {
 std::vector<std::string> faults(const Json& result, const std::optional<ChallengeRecord>& known,
                                 std::int64_t now_ns = kIssued_ns + kHour_ns / 2,
                                 const std::string& token = "alice") {
-  return challenge_faults({"20261116-cccccc", token, result, "alice"}, known, now_ns);
+  const judge::RunResult judged = read(result);
+  return challenge_faults({"20261116-cccccc", token, judged, "alice"}, known, now_ns);
 }
 
 TEST(NewChallenge, IsAboutACaseThatTakesASeedAndCannotBeGuessed) {
@@ -83,7 +90,7 @@ TEST(NewChallenge, IsAboutACaseThatTakesASeedAndCannotBeGuessed) {
 TEST(NewChallenge, IsRefusedWhereNothingTakesASeed) {
   const auto about = [](const std::string& name) {
     return serve::refused([&] {
-      return new_challenge("20261115-ab3dE9", first_result(), name, kIssued_ns, seconds(60));
+      return new_challenge("20261115-ab3dE9", read(first_result()), name, kIssued_ns, seconds(60));
     });
   };
   EXPECT_EQ(about("plain"), "409 no_seed");
@@ -170,7 +177,7 @@ TEST(ChallengeFaults, AnAnswerOfAnyShapeIsRefusedNotCrashedOn) {
 
 TEST(CompareAnswer, HasTheHeadlineOfBothAndWhatDiffers) {
   const Challenge challenge = issued();
-  Json comparison = compare_answer(challenge, first_result(), answer_to(challenge));
+  Json comparison = compare_answer(challenge, read(first_result()), read(answer_to(challenge)));
   EXPECT_EQ(comparison["before"], 100);
   EXPECT_EQ(comparison["now"], 101);
   EXPECT_DOUBLE_EQ(comparison["difference"], 0.01);
@@ -183,7 +190,7 @@ TEST(CompareAnswer, HasTheHeadlineOfBothAndWhatDiffers) {
   other["cases"][0]["configuration"][1]["value"] = 64;
   other["cases"][0]["rounds"][0]["executed"][0]["program"]["sha256"] = "bb";
   other["seal"]["fingerprint"] = "SHA256:y";
-  comparison = compare_answer(challenge, first_result(), other);
+  comparison = compare_answer(challenge, read(first_result()), read(other));
   EXPECT_EQ(comparison["overlap"], false);
   EXPECT_EQ(comparison["differs"],
             Json({"config.batch: 64 instead of 32", "the program is another one",
@@ -194,7 +201,7 @@ TEST(CompareAnswer, WithoutACommonHeadlineSaysSo) {
   const Challenge challenge = issued();
   Json other = answer_to(challenge);
   other["cases"][0]["headline"] = "time_to_target";
-  const Json comparison = compare_answer(challenge, first_result(), other);
+  const Json comparison = compare_answer(challenge, read(first_result()), read(other));
   EXPECT_FALSE(comparison.contains("metric"));
   EXPECT_EQ(comparison_text(comparison), "no headline number that both have");
 }
@@ -213,7 +220,8 @@ class ChallengeRecords : public ::testing::Test {
 };
 
 TEST_F(ChallengeRecords, AreUsedUpByTheTestThatAnswers) {
-  Challenge challenge = new_challenge(make_test(), first_result(), "", wall_now_ns(), seconds(60));
+  Challenge challenge =
+      new_challenge(make_test(), read(first_result()), "", wall_now_ns(), seconds(60));
   records_.add_challenge(challenge, "alice");
   EXPECT_EQ(records_.challenge(challenge.id)->challenge, challenge);
   EXPECT_FALSE(records_.challenge("none"));
@@ -232,7 +240,8 @@ TEST_F(ChallengeRecords, AreUsedUpByTheTestThatAnswers) {
 TEST_F(ChallengeRecords, AreLimitedUntilAnsweredOrExpired) {
   const std::string test = make_test();
   const auto add = [&](seconds valid) {
-    records_.add_challenge(new_challenge(test, first_result(), "", wall_now_ns(), valid), "alice");
+    records_.add_challenge(new_challenge(test, read(first_result()), "", wall_now_ns(), valid),
+                           "alice");
     return 0;
   };
   for (int i = 0; i < Records::kMaxChallenges; ++i) add(seconds(-10));  // these have expired
