@@ -5,8 +5,8 @@
 
 #include "core/job_variables.h"
 #include "core/one_line.h"
-#include "core/place_variables.h"
 #include "core/plain_name.h"
+#include "core/rendezvous_flavor.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "core/utf8.h"

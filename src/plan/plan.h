@@ -13,9 +13,9 @@
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "core/metric.h"
+#include "core/rendezvous_flavor.h"
 #include "core/time.h"
 #include "plan/launcher_options.h"
-#include "plan/rendezvous_flavor.h"
 
 namespace assay::plan {
 

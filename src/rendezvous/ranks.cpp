@@ -166,7 +166,7 @@ NodeCommands resolve_node(const plan::Plan& plan, const plan::CasePlan& plan_cas
 }
 
 bool wants_ssh(const plan::CasePlan& plan_case) {
-  return plan_case.nodes > 1 || plan_case.meets_with(&plan::RendezvousFlavor::hostfile);
+  return plan_case.nodes > 1 || plan_case.meets_with(&RendezvousFlavor::hostfile);
 }
 
 std::map<std::string, int> node_names(const plan::Plan& plan, const Placement& placement) {

@@ -76,7 +76,7 @@ std::vector<HostSlots> host_slots(const plan::Cluster& cluster,
 
 bool has_rank_table(const plan::Cluster& cluster, const plan::CasePlan& plan_case,
                     const std::vector<std::string>& hosts) {
-  if (plan_case.meets_with(&plan::RendezvousFlavor::rank_table)) return true;
+  if (plan_case.meets_with(&RendezvousFlavor::rank_table)) return true;
   if (!plan_case.meets_by("dlws")) return false;
   return std::ranges::all_of(hosts, [&](const std::string& name) {
     const plan::Host* host = cluster.find_host(name);
@@ -88,7 +88,6 @@ std::map<std::string, std::string> round_files(const plan::Plan& plan,
                                                const plan::CasePlan& plan_case,
                                                const std::vector<std::string>& hosts) {
   std::map<std::string, std::string> files{{kConfigFile, dump_pretty(plan_case.config)}};
-  using plan::RendezvousFlavor;
   if (has_rank_table(plan.cluster, plan_case, hosts))
     files[kRankTableFile] = rank_table(plan, plan_case, hosts);
   if (plan_case.meets_with(&RendezvousFlavor::hostfile)) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "core/place_variables.h"
+#include "core/rendezvous_flavor.h"
 #include "error_of.h"
 #include "rendezvous/environment.h"
 #include "rendezvous/rank_table.h"
@@ -232,7 +232,7 @@ TEST(Environments, ComeTogetherWhenACaseAsksForSeveral) {
 TEST(Environments, HaveNoVariableThatTheListOfThoseDoesNotKnow) {
   const std::set<std::string> defaults{"HCCL_CONNECT_TIMEOUT", "HOROVOD_CONTROLLER",
                                        "HOROVOD_CPU_OPERATIONS"};
-  Cluster cluster(plan::rendezvous_names());
+  Cluster cluster(rendezvous_names());
   for (const char* form : {"", "cloud"}) {
     cluster.plan.cluster.rank_table = form;
     for (const auto& [name, value] : cluster.rank(9))
@@ -297,7 +297,7 @@ TEST(RoundFiles, NameAHostWhoseDevicesAreNotKnown) {
 
 TEST(Environment, EveryFlavorOfThePlanHasVariablesOfItsOwn) {
   const std::size_t without = Cluster({}).rank(0).size();
-  for (const std::string& flavor : plan::rendezvous_names())
+  for (const std::string& flavor : rendezvous_names())
     EXPECT_GT(Cluster({flavor}).rank(0).size(), without) << flavor;
 }
 
