@@ -21,7 +21,10 @@ Traits EmbeddedEngine::traits() const {
 }
 
 void EmbeddedEngine::report_to(Reporter reporter) {
-  watch_ = std::make_unique<ExecutionWatch>(options_, std::move(reporter));
+  watch_ = std::make_unique<ExecutionWatch>(
+      options_, std::move(reporter), [this](const std::string& node, Nanoseconds may_run_on) {
+        prober_->doubt(node, may_run_on);
+      });
 }
 
 std::vector<jobs::ClusterNode> EmbeddedEngine::nodes() {

@@ -11,7 +11,6 @@
 #include "core/regular_file.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "engine/run_ending.h"
 #include "engine/sweep_execution.h"
 
 namespace assay::engine {
@@ -68,9 +67,10 @@ std::vector<EmbeddedNode> nodes_of(const jobs::Placement& placement,
   return out;
 }
 
-ExecutionWatch::ExecutionWatch(EmbeddedOptions options, Engine::Reporter reporter)
+ExecutionWatch::ExecutionWatch(EmbeddedOptions options, Engine::Reporter reporter, Doubt doubt)
     : options_(std::move(options)),
       reporter_(std::move(reporter)),
+      doubt_(std::move(doubt)),
       allocation_(capacities(options_.nodes)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_)
@@ -405,9 +405,10 @@ void ExecutionWatch::sweep(const Execution& execution, Live& live) {
   sweepers_.push_back({std::jthread(), done});
   try {
     sweepers_.back().thread =
-        std::jthread([this, execution, folder = live.folder, stopped = live.stop.wanted(),
-                      unseen = live.ended_unseen, patience, done](const std::stop_token& stop) {
-          finish(execution, folder, {stopped, unseen}, patience, stop);
+        std::jthread([this, execution, folder = live.folder, placement = live.order.placement,
+                      stopped = live.stop.wanted(), unseen = live.ended_unseen, patience,
+                      done](const std::stop_token& stop) {
+          finish(execution, folder, placement, {stopped, unseen}, patience, stop);
           done->store(true);
         });
   } catch (const std::exception&) {
@@ -418,13 +419,15 @@ void ExecutionWatch::sweep(const Execution& execution, Live& live) {
 }
 
 void ExecutionWatch::finish(const Execution& execution, const ExecutionFolder& folder,
-                            const Circumstances& how, Nanoseconds patience,
-                            const std::stop_token& stop) {
+                            const jobs::Placement& placement, const Circumstances& how,
+                            Nanoseconds patience, const std::stop_token& stop) {
   Reports reports;  // empty: something of it may still run
   for (;;) {
     try {
       if (reports.empty() && sweep_execution(folder, options_.bindir, patience, stop)) {
-        Reports all = reports_of_end(execution, folder, how);
+        const RunEnding ending = read_ending(folder, how.stopped);
+        doubt_nodes(placement, ending);
+        Reports all = reports_of_end(execution, folder, ending, how);
         const std::lock_guard guard(mutex_);
         forget(execution);
         reports = std::move(all);
@@ -440,10 +443,18 @@ void ExecutionWatch::finish(const Execution& execution, const ExecutionFolder& f
   }
 }
 
+void ExecutionWatch::doubt_nodes(const jobs::Placement& placement, const RunEnding& ending) const {
+  if (!doubt_ || (ending.lost.empty() && ending.unreached.empty() &&
+                  ending.event.kind != jobs::EventKind::engine_error))
+    return;
+  for (const jobs::NodeShare& share : placement)
+    doubt_(share.node,
+           ending.unreached.contains(share.node) ? ending.event.may_run_on : Nanoseconds(0));
+}
+
 ExecutionWatch::Reports ExecutionWatch::reports_of_end(const Execution& execution,
                                                        const ExecutionFolder& folder,
-                                                       const Circumstances& how) {
-  RunEnding ending = read_ending(folder, how.stopped);
+                                                       RunEnding ending, const Circumstances& how) {
   ending.event.attempt = execution.attempt;
   Reports reports;
   if (how.unseen) {

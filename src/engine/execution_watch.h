@@ -15,6 +15,7 @@
 #include "engine/controller.h"
 #include "engine/device_allocation.h"
 #include "engine/embedded_engine.h"
+#include "engine/run_ending.h"
 #include "engine/stop_steps.h"
 
 namespace assay::engine {
@@ -24,7 +25,11 @@ namespace assay::engine {
 /// its own. Thread-safe.
 class ExecutionWatch {
  public:
-  ExecutionWatch(EmbeddedOptions options, Engine::Reporter reporter);
+  /// Called before it is reported that a node was lost or that an execution could not be run, with
+  /// each of its nodes, and for how long what ran there may go on. Must not call back.
+  using Doubt = std::function<void(const std::string& node, Nanoseconds may_run_on)>;
+
+  ExecutionWatch(EmbeddedOptions options, Engine::Reporter reporter, Doubt doubt = {});
   ExecutionWatch(const ExecutionWatch&) = delete;
   ExecutionWatch& operator=(const ExecutionWatch&) = delete;
   ~ExecutionWatch();
@@ -93,14 +98,17 @@ class ExecutionWatch {
     bool stopped = false;  ///< the platform wanted its end
     bool unseen = false;   ///< as Live::ended_unseen
   };
-  void finish(const Execution& execution, const ExecutionFolder& folder, const Circumstances& how,
-              Nanoseconds patience, const std::stop_token& stop);
+  void finish(const Execution& execution, const ExecutionFolder& folder,
+              const jobs::Placement& placement, const Circumstances& how, Nanoseconds patience,
+              const std::stop_token& stop);
+  void doubt_nodes(const jobs::Placement& placement, const RunEnding& ending) const;
   [[nodiscard]] static Reports reports_of_end(const Execution& execution,
-                                              const ExecutionFolder& folder,
+                                              const ExecutionFolder& folder, RunEnding ending,
                                               const Circumstances& how);
 
   const EmbeddedOptions options_;
   const Engine::Reporter reporter_;
+  const Doubt doubt_;
   std::mutex mutex_;
   std::map<Execution, Live> live_;
   DeviceAllocation allocation_;

@@ -14,13 +14,17 @@ namespace assay::engine {
 namespace {
 
 constexpr int kSignalBase = 128;  // as a shell says it
+// An agent that hears nothing ends by itself after 30 s, its ranks have 2 s, and what removes its
+// containers 10 s (docs/reliability.md).
+constexpr Nanoseconds kRunsOnAlone = std::chrono::seconds(45);
 
 struct JournalEnd {
   std::optional<RunStatus> status{};
   int code = 0;
-  std::string reason{};  ///< why the first round failed that did
-  std::string lost{};    ///< RunEnding::lost
-  bool rested = false;   ///< its ranks came to their `sleep infinity`
+  std::string reason{};               ///< why the first round failed that did
+  std::string lost{};                 ///< RunEnding::lost
+  std::set<std::string> unreached{};  ///< RunEnding::unreached
+  bool rested = false;                ///< its ranks came to their `sleep infinity`
 };
 
 JournalEnd read_journal_end(const std::vector<Json>& journal) {
@@ -31,6 +35,10 @@ JournalEnd read_journal_end(const std::vector<Json>& journal) {
     if (kind == store::JournalEvent::rest) out.rested = true;
     if (kind == store::JournalEvent::run_end)
       out.status = fields_from_any<store::RunEnd>(event).status.value;
+    if (kind == store::JournalEvent::round_start) out.unreached.clear();
+    // A node that was lost is swept before its logs are fetched, over the same way.
+    if (kind == store::JournalEvent::gap && text_at(event, "source") == "logs")
+      out.unreached.insert(store::node_of(event).host);
     if (kind == store::JournalEvent::round_end) {
       const auto end = fields_from_any<store::RoundEnd>(event);
       if (out.reason.empty() && end.status != RoundStatus::completed) out.reason = end.reason;
@@ -86,6 +94,8 @@ RunEnding read_ending(const ExecutionFolder& folder, bool stopped) {
     }
     event.exit.code = journal.code;
     if (!stopped) out.lost = journal.lost;
+    out.unreached = std::move(journal.unreached);
+    if (!out.unreached.empty()) event.may_run_on = kRunsOnAlone;
     event.exit.verdict = read_verdict(run);
   }
   if (journal.status) {

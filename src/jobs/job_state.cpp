@@ -391,7 +391,8 @@ class Transition {
     ++life_.restarts;
     life_.verdict = Verdict::none;
     if (life_.cause == Cause::preempted) life_.waiting_since_ns = now_ns_;
-    life_.not_before_ns = pause.count() == 0 ? 0 : now_ns_ + pause.count();
+    if (pause.count() > 0)
+      life_.not_before_ns = std::max(life_.not_before_ns, now_ns_ + pause.count());
     life_.state = State::queued;
   }
   void end(State state, Cause cause) {
@@ -404,6 +405,7 @@ class Transition {
     // The clock may have been set back.
     if (holds_nodes(change_.from) && life_.started_ns != 0)
       life_.ran_ns += std::max<std::int64_t>(0, change_.at_ns - life_.started_ns);
+    if (event_.may_run_on.count() > 0) life_.not_before_ns = now_ns_ + event_.may_run_on.count();
     life_.after_stop.reset();
     life_.stop_by_ns = 0;
   }

@@ -156,6 +156,9 @@ struct Event {
   Placement placement{};  ///< of placed, and of started and found where the engine chose it
   /// When it happened, of what the engine learned of later (the server was away); 0: just now.
   WallTime at_ns = 0;
+  /// Of exited and engine_error: a node could not be reached, and for so long from now on what it
+  /// runs of this attempt may go on. The next one waits for that.
+  Nanoseconds may_run_on{0};
 };
 
 /// Events after which a job may be tried again. A preempted one always goes back into the queue.
@@ -232,7 +235,7 @@ struct Life {
   WallTime submitted_ns = 0;
   WallTime waiting_since_ns = 0;  ///< for its place in line: since it was submitted, resumed, or
                                   ///< preempted
-  WallTime not_before_ns = 0;     ///< a retry waits a while
+  WallTime not_before_ns = 0;     ///< a retry waits a while, and what may still run elsewhere
   WallTime placed_ns = 0;         ///< of the last attempt; 0: none
   WallTime started_ns = 0;        ///< of the last attempt; 0: not started
   WallTime stop_by_ns = 0;        ///< of pausing and killing: when it should have stopped; else 0

@@ -74,6 +74,24 @@ TEST_F(RunEndingTest, SaysWhetherAnAgentWasLost) {
   EXPECT_EQ(read_ending(folder, true).lost, "");
 }
 
+// Its node was lost, and is swept before its logs are fetched: where those came, nothing runs
+// there.
+TEST_F(RunEndingTest, SaysWhatMayStillRunOnANodeThatNobodyReaches) {
+  const std::string lost =
+      "{\"event\":\"round_end\",\"status\":\"lost\",\"reason\":\"the agent on n2 was lost\"}\n"
+      "{\"event\":\"run_end\",\"status\":\"failed\"}\n";
+  const std::string cut =
+      "{\"event\":\"gap\",\"node\":1,\"host\":\"n2\",\"source\":\"logs\",\"seconds\":0}\n";
+  journal("{\"event\":\"round_start\"}\n" + cut + lost);
+  const ExecutionFolder folder(temporary_.path());
+  EXPECT_EQ(read_ending(folder, false).unreached, (std::set<std::string>{"n2"}));
+  // An agent behind a cut ends after 30 s, and its ranks have 2 s more.
+  EXPECT_GE(ending().may_run_on, std::chrono::seconds(32));
+  EXPECT_GE(ending(true).may_run_on, std::chrono::seconds(32)) << "it was paused behind the cut";
+  journal("{\"event\":\"round_start\"}\n" + cut + "{\"event\":\"round_start\"}\n" + lost);
+  EXPECT_EQ(ending().may_run_on.count(), 0) << "of an earlier round, long ago";
+}
+
 TEST_F(RunEndingTest, ARunThatBeganAgainHasNotEnded) {
   journal("{\"event\":\"run_end\",\"status\":\"completed\"}\n{\"event\":\"run_resume\"}\n");
   EXPECT_EQ(ending().kind, EventKind::engine_error);
