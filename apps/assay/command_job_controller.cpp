@@ -91,6 +91,7 @@ int print_plan(const engine::ExecutionFolder& folder) {
     for (const plan::CasePlan& plan_case : plan.cases) {
       planned.nodes = std::max(planned.nodes, plan_case.nodes);
       planned.procs = std::max(planned.procs, plan_case.procs);
+      planned.grace = std::max(planned.grace, plan_case.limits.grace);
     }
     plan.suite_file = folder.suite().filename().string();
     const launch::DryRun execution =

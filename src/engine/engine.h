@@ -38,14 +38,16 @@ struct Order {
 
 /// What an order would run.
 struct Planned {
-  std::string text{};  ///< as `assay run --dry-run` shows it; empty: the engine cannot tell
-  int nodes = 0;       ///< of its largest case; 0: not known
-  int procs = 0;       ///< on a node, of the case with most of them; 0: not known
+  std::string text{};    ///< as `assay run --dry-run` shows it; empty: the engine cannot tell
+  int nodes = 0;         ///< of its largest case; 0: not known
+  int procs = 0;         ///< on a node, of the case with most of them; 0: not known
+  Nanoseconds grace{0};  ///< of the case that gives the longest; 0: not known
 
   static void fields(auto& self, auto&& field) {
     field("text", self.text);
     field("nodes", self.nodes);
     field("procs", self.procs);
+    field.optional("grace_ns", self.grace);
   }
 };
 

@@ -358,8 +358,7 @@ class Transition {
   }
   /// Of the grace that began with the stop; the clock may have been set meanwhile.
   [[nodiscard]] Nanoseconds grace_left() const {
-    return Nanoseconds(
-        std::clamp<std::int64_t>(life_.stop_by_ns - now_ns_, 0, policy_.grace.count()));
+    return Nanoseconds(std::clamp<std::int64_t>(life_.stop_by_ns - now_ns_, 0, grace().count()));
   }
   void run_from_now() {
     if (!event_.placement.empty()) life_.placement = event_.placement;
@@ -368,7 +367,7 @@ class Transition {
   }
   void stop(State via, State then, Cause cause) {
     // What is being stopped already has had its signal.
-    if (life_.state != State::pausing) send_stop(policy_.grace);
+    if (life_.state != State::pausing) send_stop(grace());
     life_.state = via;
     life_.after_stop = then;
     life_.cause = cause;
@@ -408,6 +407,9 @@ class Transition {
     if (event_.may_run_on.count() > 0) life_.not_before_ns = now_ns_ + event_.may_run_on.count();
     life_.after_stop.reset();
     life_.stop_by_ns = 0;
+  }
+  [[nodiscard]] Nanoseconds grace() const {
+    return std::max(policy_.grace, Nanoseconds(life_.grace_ns));
   }
   void keep_exit() {
     life_.exit_code = event_.exit.code;

@@ -191,6 +191,9 @@ struct Policy {
   Nanoseconds grace = std::chrono::seconds(60);
 };
 
+/// Whatever a suite says: others wait for its nodes.
+inline constexpr Nanoseconds kMaxGrace = std::chrono::minutes(15);
+
 /// What ended a job, or is about to end or interrupt it.
 enum class Cause {
   none,
@@ -241,6 +244,7 @@ struct Life {
   WallTime stop_by_ns = 0;        ///< of pausing and killing: when it should have stopped; else 0
   WallTime ended_ns = 0;          ///< 0: not yet
   std::int64_t ran_ns = 0;        ///< in all attempts that have ended; time_run() has the rest
+  std::int64_t grace_ns = 0;      ///< that its suite gives, where that is more than the policy's
   std::optional<int> exit_code{};
   Verdict verdict = Verdict::none;
   std::string message{};  ///< the last thing that happened, in words
@@ -264,6 +268,7 @@ struct Life {
     field("stop_by_ns", self.stop_by_ns);
     field("ended_ns", self.ended_ns);
     field("ran_ns", self.ran_ns);
+    field.optional("grace_ns", self.grace_ns);
     field.optional("exit_code", self.exit_code);
     field("verdict", self.verdict);
     field.optional("message", self.message);

@@ -176,7 +176,8 @@ std::vector<JobId> JobStore::submit(const NewJob& job, WallTime now_ns) {
     }
     if (!ids.empty()) return ids;
   }
-  const Life life = born(job.needs_approval, now_ns);
+  Life life = born(job.needs_approval, now_ns);
+  life.grace_ns = std::min(job.grace, kMaxGrace).count();
   NewRows rows{
       database_.prepare("INSERT INTO jobs (name, owner, team, queue, priority, state, devices,"
                         " device_type, verdict, submitted_ns, started_ns, ended_ns, array,"
@@ -432,7 +433,7 @@ void JobStore::remove(JobId id) {
 }
 
 Policy policy_of(const Submission& submission) {
-  return {submission.preemptible, submission.retries, std::chrono::seconds(60)};
+  return {.preemptible = submission.preemptible, .retries = submission.retries};
 }
 
 Request request_of(const Job& job, Nanoseconds default_time) {

@@ -21,7 +21,8 @@ struct NewJob {
   /// Chosen by the client: the same one again, from the same owner, is the same request and gives
   /// the same jobs, so that an answer that got lost can be asked for again. Empty: none.
   std::string request_key{};
-  std::string code{};  ///< the upload that it works in; empty: none
+  std::string code{};    ///< the upload that it works in; empty: none
+  Nanoseconds grace{0};  ///< that its suite gives; 0: it does not say
 };
 
 struct Job {

@@ -178,13 +178,15 @@ Preview Platform::preview(const jobs::NewJob& job) {
 
 std::vector<jobs::JobId> Platform::submit(const jobs::NewJob& given) {
   std::vector<jobs::Problem> problems = check(given);
+  Nanoseconds grace{0};
   if (problems.empty() && !given.submission.suite.empty()) {
     jobs::Job newcomer{.submission = given.submission};
     const jobs::Request request = jobs::request_of(newcomer, state_->options.default_time);
-    (void)plan(given, placement_when_empty(request, state_->engine->nodes()), problems);
+    grace = plan(given, placement_when_empty(request, state_->engine->nodes()), problems).grace;
   }
   if (!problems.empty()) throw Refused(std::move(problems));
   jobs::NewJob job = given;
+  job.grace = grace;
   const std::lock_guard guard(state_->mutex);
   for (const jobs::Queue& queue : state_->cluster.settings.queues)
     if (queue.name == job.submission.queue) job.needs_approval |= queue.approval;

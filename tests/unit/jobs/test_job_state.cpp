@@ -276,6 +276,41 @@ TEST(JobState, ALostNodeStopsTheRestBeforeTheJobGoesOn) {
   EXPECT_EQ(life.message, "stopped after a node was lost: the agent on node2 was lost");
 }
 
+TEST(JobState, ARetryWaitsForWhatMayStillRunOnANodeThatNobodyReaches) {
+  const Policy policy{false, {1, {}, {}}, {}};
+  Life life = life_in(State::running, policy);
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::node_lost), 3 * kSecondNs).taken);
+  Event end = exited(Ending::interrupted);
+  end.may_run_on = std::chrono::seconds(45);
+  ASSERT_TRUE(apply(life, policy, end, 4 * kSecondNs).taken);
+  EXPECT_EQ(life.state, State::queued);
+  EXPECT_EQ(life.not_before_ns, 49 * kSecondNs) << "the pause before a retry is shorter";
+}
+
+TEST(JobState, WhatIsResumedWaitsForThatToo) {
+  Life life = life_in(State::running, {});
+  ASSERT_TRUE(apply(life, {}, event_of(EventKind::pause_asked), 3 * kSecondNs).taken);
+  Event end = exited(Ending::interrupted);
+  end.may_run_on = std::chrono::seconds(45);
+  ASSERT_TRUE(apply(life, {}, end, 4 * kSecondNs).taken);
+  ASSERT_EQ(life.state, State::paused);
+  ASSERT_TRUE(apply(life, {}, event_of(EventKind::resume_asked), 5 * kSecondNs).taken);
+  EXPECT_EQ(life.not_before_ns, 49 * kSecondNs);
+}
+
+TEST(JobState, ASuiteMayGiveMoreGraceThanThePlatform) {
+  Life life = life_in(State::running, {});
+  life.grace_ns = 180 * kSecondNs;
+  const Change paused = apply(life, {}, event_of(EventKind::pause_asked), 3 * kSecondNs);
+  ASSERT_EQ(paused.actions.size(), 1U);
+  EXPECT_EQ(paused.actions.front().grace, std::chrono::seconds(180));
+  EXPECT_EQ(life.stop_by_ns, 183 * kSecondNs);
+  life = life_in(State::running, {});
+  life.grace_ns = 10 * kSecondNs;
+  EXPECT_EQ(apply(life, {}, event_of(EventKind::pause_asked), 3 * kSecondNs).actions.front().grace,
+            std::chrono::seconds(60));
+}
+
 TEST(JobState, AJobThatIsFoundInItsGraceKeepsTheRestOfIt) {
   const Policy policy{.grace = std::chrono::seconds(60)};
   Life life = life_in(State::running, policy);
