@@ -450,7 +450,9 @@ Request request_of(const Job& job, Nanoseconds default_time) {
   request.devices = devices_per_node(submission);
   request.device_type = submission.device_type;
   request.whole_nodes = submission.whole_nodes;
-  request.time = submission.time ? submission.time->value : default_time;
+  // Of the time that it may run in all.
+  request.time = Nanoseconds(std::max<std::int64_t>(
+      1, (submission.time ? submission.time->value : default_time).count() - job.life.ran_ns));
   request.preemptible = submission.preemptible;
   request.array = job.array;
   request.array_limit = array_limit(submission.array);

@@ -262,7 +262,8 @@ void Platform::State::note_running(jobs::JobId id, const jobs::Change& change) {
   Running& one = running[id];
   one.attempt = job->life.attempt;
   if (const auto time = limited(job->submission).time)
-    one.end_ns = job->life.started_ns + time->value.count();
+    one.end_ns =
+        job->life.started_ns + std::max<std::int64_t>(0, time->value.count() - job->life.ran_ns);
 }
 
 // Of what type the devices were is the engine's knowledge, and what they did is in the run.
