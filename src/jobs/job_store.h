@@ -54,9 +54,11 @@ struct AttemptUse {
 struct Notice {
   std::int64_t number = 0;  ///< grows with each
   JobId job = 0;
+  std::string name{};
   std::string owner{};
   std::string team{};
   State state = State::finished;
+  Cause cause = Cause::none;
   Verdict verdict = Verdict::none;
   WallTime at_ns = 0;
   std::string words{};  ///< of the event that ended it

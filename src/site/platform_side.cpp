@@ -27,6 +27,17 @@ std::vector<std::string> hosts_of(const ServeOptions& options) {
   return out;
 }
 
+// As its users see it, as far as that is known; else empty.
+std::string server_of(const ServeOptions& options) {
+  const std::string host =
+      options.names.empty() ? options.address : to_lower(options.names.front());
+  if (options.port == 0 || host == "0.0.0.0" || host == "::") return {};
+  const bool v6 = host.find(':') != std::string::npos;
+  const bool usual = options.port == (options.tls() ? 443 : 80);
+  return (options.tls() ? "https://" : "http://") + (v6 ? "[" + host + "]" : host) +
+         (usual ? "" : ":" + std::to_string(options.port));
+}
+
 std::string endpoint_domain_of(const ServeOptions& options) {
   if (!options.endpoint_domain.empty()) return to_lower(options.endpoint_domain);
   return is_loopback(options.address) ? "localhost" : "";
@@ -63,7 +74,8 @@ PlatformSide::PlatformSide(const ServeOptions& options, const std::filesystem::p
   keep_admin_token(data, accounts, now_ns);
   for (const std::string& url : options.webhooks)
     webhooks.push_back(std::make_unique<Webhook>(
-        WebhookOptions{.url = url, .secret = options.webhook_secret}, send_by_http(),
+        WebhookOptions{.url = url, .secret = options.webhook_secret, .server = server_of(options)},
+        send_by_http(),
         Webhook::Outbox{[this, url](std::int64_t after) {
                           return platform.notices(url, kNoticesAtOnce, after);
                         },

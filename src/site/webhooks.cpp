@@ -27,14 +27,20 @@ constexpr std::size_t kAtOnce = 100;
 std::string event_of(const jobs::Notice& notice) {
   using enum jobs::State;
   if (notice.state == failed || notice.state == error) return "failed";
+  // Who stopped it himself knows of it.
+  const bool by_person =
+      notice.cause == jobs::Cause::person || notice.cause == jobs::Cause::rejected;
+  if (notice.state == killed && notice.cause != jobs::Cause::none && !by_person) return "stopped";
   if (notice.state != finished) return {};
   return notice.verdict == jobs::Verdict::invalid ? "invalid" : "finished";
 }
 
-std::string body_of(const jobs::Notice& notice, const std::string& event) {
+std::string body_of(const jobs::Notice& notice, const std::string& event, const std::string& at) {
   return dump_line({{"event", event},
                     {"delivery", notice.number},
                     {"job", notice.job},
+                    {"name", notice.name},
+                    {"page", fmt::format("{}/#/jobs/{}/brief", at, notice.job)},
                     {"state", to_text(notice.state)},
                     {"verdict", to_text(notice.verdict)},
                     {"owner", notice.owner},
@@ -123,7 +129,7 @@ bool Webhook::deliver(const jobs::Notice& notice) {
   Outcome outcome;
   if (!delivery.event.empty()) {
     delivery.number = std::to_string(notice.number);
-    delivery.body = body_of(notice, delivery.event);
+    delivery.body = body_of(notice, delivery.event, options_.server);
     delivery.signature = "sha256=" + to_hex(hmac(Hash::sha256, options_.secret, delivery.body));
     outcome = send_(delivery);
   }

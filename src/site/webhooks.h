@@ -16,13 +16,15 @@ namespace assay::site {
 struct WebhookOptions {
   std::string url{};
   std::string secret{};  ///< what bodies are signed with
+  std::string server{};  ///< where jobs have their pages; empty: not known, only the path is sent
   int attempts = 5;      ///< at least; after as many that were refused a notice is dropped
   Nanoseconds pause = std::chrono::seconds(2);  ///< after a failure; then twice as long each time
   Nanoseconds max_pause = std::chrono::minutes(10);
   Nanoseconds give_up = std::chrono::hours(24);  ///< after the job's end, if nobody answers
 };
 
-/// Tells another program that jobs have finished, failed, or were judged INVALID, from a thread of
+/// Tells another program that jobs have finished, failed, were stopped by the platform, or were
+/// judged INVALID, from a thread of
 /// its own. A notice leaves the outbox only when it was taken or given up, so that what a stop of
 /// the server interrupts is sent by the next one: a receiver may get a notice twice, and knows it
 /// by its delivery number.
@@ -34,7 +36,7 @@ class Webhook {
  public:
   struct Delivery {
     std::string url{};
-    std::string event{};   ///< "finished", "failed", "invalid"
+    std::string event{};   ///< "finished", "failed", "stopped", "invalid"
     std::string number{};  ///< the same for every attempt
     std::string body{};
     std::string signature{};  ///< "sha256=…": HMAC-SHA256 of the body

@@ -271,6 +271,8 @@ TEST_F(JobStoreTest, EveryListenerIsToldOfWhatEnded) {
   EXPECT_EQ(notices[0].job, id);
   EXPECT_EQ(notices[0].owner, "ann");
   EXPECT_EQ(notices[0].state, State::finished);
+  EXPECT_EQ(notices[0].name, reopened.find(id)->submission.name);
+  EXPECT_EQ(notices[0].cause, Cause::itself);
   reopened.told(notices[0].number);
   EXPECT_THAT(reopened.notices("http://a", 10), IsEmpty());
   EXPECT_THAT(reopened.notices("http://b", 10), SizeIs(1)) << "each is told by itself";

@@ -46,12 +46,15 @@ class WebhookTest : public ::testing::Test {
               std::erase_if(notices_, [&](const auto& one) { return one.number == number; });
             }};
   }
-  void ended(jobs::JobId job, jobs::State state, jobs::Verdict verdict = jobs::Verdict::valid) {
+  void ended(jobs::JobId job, jobs::State state, jobs::Verdict verdict = jobs::Verdict::valid,
+             jobs::Cause cause = jobs::Cause::itself) {
     const std::scoped_lock lock(lock_);
     notices_.push_back({.number = job * 10,
                         .job = job,
+                        .name = "train",
                         .owner = "ann",
                         .state = state,
+                        .cause = cause,
                         .verdict = verdict,
                         .at_ns = wall_now_ns()});
   }
@@ -95,10 +98,31 @@ TEST_F(WebhookTest, TellsWhatEndedAndHow) {
 }
 
 TEST_F(WebhookTest, SaysNothingOfJobsThatSomebodyStopped) {
-  ended(1, jobs::State::killed);
+  ended(1, jobs::State::killed, jobs::Verdict::none, jobs::Cause::person);
+  ended(2, jobs::State::killed, jobs::Verdict::none, jobs::Cause::rejected);
   const Webhook hook(options(), sender(), outbox());
   ASSERT_TRUE(all_told());
   EXPECT_TRUE(sent().empty());
+}
+
+TEST_F(WebhookTest, TellsOfJobsThatThePlatformStopped) {
+  ended(1, jobs::State::killed, jobs::Verdict::none, jobs::Cause::time_limit);
+  ended(2, jobs::State::killed, jobs::Verdict::none, jobs::Cause::dependency);
+  ended(3, jobs::State::killed, jobs::Verdict::none, jobs::Cause::idle_limit);
+  const Webhook hook(options(), sender(), outbox());
+  ASSERT_TRUE(all_told());
+  EXPECT_THAT(events(), ElementsAre("10 stopped", "20 stopped", "30 stopped"));
+}
+
+TEST_F(WebhookTest, SaysHowTheJobIsCalledAndWhereItIs) {
+  ended(1, jobs::State::finished);
+  WebhookOptions known = options();
+  known.server = "https://assay.example.com";
+  const Webhook hook(known, sender(), outbox());
+  ASSERT_TRUE(all_told());
+  EXPECT_THAT(sent()[0].body,
+              AllOf(HasSubstr("\"name\":\"train\""),
+                    HasSubstr("\"page\":\"https://assay.example.com/#/jobs/1/brief\"")));
 }
 
 TEST_F(WebhookTest, SignsWhatItSends) {
