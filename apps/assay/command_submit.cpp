@@ -107,6 +107,10 @@ std::string plan_text(const jobs::Submission& job, const client::PreviewAnswer& 
       job.device_type.empty() ? "" : " of type " + lang::name(job.device_type),
       counted(job.procs, "process", "processes"), lang::name(job.queue),
       job.priority.value_or(jobs::kDefaultPriority));
+  if (preview.elements > 0)
+    text += preview.at_once > 0 ? fmt::format("An array of {}, {} at a time\n",
+                                              counted(preview.elements, "job"), preview.at_once)
+                                : fmt::format("An array of {}\n", counted(preview.elements, "job"));
   if (!preview.placement.empty())
     text += "Starts at once on " + lang::name(shown_placement(preview.placement)) + "\n";
   else if (const std::string wait =

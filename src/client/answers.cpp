@@ -106,6 +106,8 @@ PreviewAnswer read_preview(const Json& json) {
   preview.place = integer_at(json, "place", 0);
   preview.estimated_start = text_at(json, "estimated_start");
   preview.pending = words_at(json, "pending");
+  preview.elements = integer_at(json, "elements", 0);
+  preview.at_once = integer_at(json, "at_once", 0);
   return preview;
 }
 

@@ -90,7 +90,9 @@ struct PreviewAnswer {
   std::optional<double> time_s{};  ///< that it may run
   std::int64_t place = 0;
   std::string estimated_start{};
-  std::string pending{};  ///< in words
+  std::string pending{};      ///< in words
+  std::int64_t elements = 0;  ///< of an array; 0: it is none
+  std::int64_t at_once = 0;   ///< elements that may run at a time; 0: any number
 };
 
 struct SessionAnswer {

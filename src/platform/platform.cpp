@@ -146,9 +146,18 @@ Preview Platform::preview(const jobs::NewJob& job) {
   if (const auto time = state_->limited(job.submission).time) out.time = time->value;
   const std::vector<jobs::ClusterNode> nodes = state_->engine->nodes();
   const jobs::WallTime now_ns = state_->wall_ns();
+  const bool approval = [&] {
+    const std::lock_guard guard(state_->mutex);
+    return job.needs_approval || state_->queue_wants_approval(job.submission.queue);
+  }();
+  if (const auto array = jobs::parse_array(job.submission.array);
+      array && !job.submission.array.empty()) {
+    out.elements = static_cast<int>(array->indices.size());
+    out.at_once = array->limit;
+  }
   jobs::Job newcomer{
       .id = kNewcomer, .owner = job.owner, .team = job.team, .submission = job.submission};
-  newcomer.life = jobs::born(false, now_ns);
+  newcomer.life = jobs::born(approval, now_ns);
   jobs::Request request = jobs::request_of(newcomer, state_->options.default_time);
   jobs::Snapshot seen = state_->snapshot(nodes, now_ns);
   {
@@ -156,7 +165,7 @@ Preview Platform::preview(const jobs::NewJob& job) {
     for (const jobs::JobId id : job.submission.after)
       request.after.push_back({id, state_->store.state_of(id).value_or(jobs::State::error)});
   }
-  seen.queued.push_back(request);
+  (approval ? seen.unapproved : seen.queued).push_back(request);
   const jobs::Decision decision = jobs::decide(seen, state_->options.scheduler, now_ns);
   for (const jobs::Decision::Start& start : decision.starts)
     if (start.id == kNewcomer) out.placement = start.placement;
@@ -188,8 +197,7 @@ std::vector<jobs::JobId> Platform::submit(const jobs::NewJob& given) {
   jobs::NewJob job = given;
   job.grace = grace;
   const std::lock_guard guard(state_->mutex);
-  for (const jobs::Queue& queue : state_->cluster.settings.queues)
-    if (queue.name == job.submission.queue) job.needs_approval |= queue.approval;
+  job.needs_approval |= state_->queue_wants_approval(job.submission.queue);
   state_->require_store();
   const jobs::WallTime now_ns = state_->wall_ns();
   std::vector<jobs::JobId> ids = state_->store.submit(job, now_ns);

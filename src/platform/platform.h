@@ -74,6 +74,8 @@ struct Preview {
   std::vector<jobs::Problem> problems{};  ///< with any, nothing else is known
   std::string suite{};                    ///< that would be run, as YAML
   std::string plan{};                     ///< as `assay run --dry-run` shows it
+  int elements = 0;                       ///< of an array; 0: it is none
+  int at_once = 0;                        ///< elements that may run at a time; 0: any number
   jobs::Placement placement{};            ///< if it started now; empty: it would wait
   std::optional<Nanoseconds>
       time{};  ///< that it may run; nothing: the cluster's own scheduler says

@@ -355,6 +355,12 @@ std::vector<jobs::Queue> Platform::State::queues() const {
   return out;
 }
 
+bool Platform::State::queue_wants_approval(const std::string& name) const {
+  return std::ranges::any_of(cluster.settings.queues, [&](const jobs::Queue& queue) {
+    return queue.name == name && queue.approval;
+  });
+}
+
 std::vector<jobs::ClusterNode> Platform::State::usable(std::vector<jobs::ClusterNode> nodes) const {
   for (jobs::ClusterNode& node : nodes)
     if (cluster.drains.contains(node.name)) node.available = false;

@@ -60,6 +60,8 @@ struct Platform::State {
                                         jobs::WallTime now_ns);
   /// Of the settings, with those that the engine's scheduler has by itself. With the mutex held.
   [[nodiscard]] std::vector<jobs::Queue> queues() const;
+  /// With the mutex held.
+  [[nodiscard]] bool queue_wants_approval(const std::string& name) const;
   /// The engine's, without those that are drained.
   [[nodiscard]] std::vector<jobs::ClusterNode> usable(std::vector<jobs::ClusterNode> nodes) const;
   void wake();

@@ -45,6 +45,8 @@ serve::HttpResponse preview(Call& call) {
   return json_answer({{"problems", json_fields_detail::encode(seen.problems)},
                       {"suite", seen.suite},
                       {"plan", seen.plan},
+                      {"elements", seen.elements},
+                      {"at_once", seen.at_once},
                       {"placement", json_fields_detail::encode(seen.placement)},
                       {"time_s", seen.time ? Json(seconds(*seen.time)) : Json()},
                       {"place", seen.place == 0 ? Json() : Json(seen.place)},

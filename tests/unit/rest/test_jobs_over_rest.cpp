@@ -100,6 +100,15 @@ TEST_F(JobsOverRest, APreviewSubmitsNothing) {
   EXPECT_EQ(json({.path = "/api/v1/jobs", .as = "ann"})["total"], 0);
 }
 
+TEST_F(JobsOverRest, APreviewOfAnArraySaysHowManyJobsItIs) {
+  Json body = submission();
+  body["array"] = "0-9%3";
+  const Json seen =
+      json({.method = "POST", .path = "/api/v1/jobs/preview", .as = "ann", .body = body});
+  EXPECT_EQ(seen["elements"], 10);
+  EXPECT_EQ(seen["at_once"], 3);
+}
+
 TEST_F(JobsOverRest, AJobIsKilledOnce) {
   const std::string path = fmt::format("/api/v1/jobs/{}", job_of("ann", "vision"));
   EXPECT_EQ(ask({.method = "DELETE", .path = path, .as = "ann"}).status, 409) << "it has not ended";
