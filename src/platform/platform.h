@@ -191,7 +191,8 @@ class Platform {
   void undrain(const std::string& node);
   [[nodiscard]] Settings settings();
   void change_settings(const Settings& settings);
-  /// What ended between two moments, by user, team, month and type of device.
+  /// What ended between two moments, and what runs up to now, by user, team, month and type of
+  /// device.
   [[nodiscard]] std::vector<UsageRow> usage(jobs::WallTime from_ns, jobs::WallTime to_ns);
 
   /// What a listener of Options::listeners has not been told, of numbers above `after`, the oldest

@@ -119,8 +119,9 @@ void Platform::change_settings(const Settings& settings) {
 }
 
 std::vector<UsageRow> Platform::usage(jobs::WallTime from_ns, jobs::WallTime to_ns) {
+  const std::vector<jobs::AttemptUse> running = state_->running_uses();
   const std::scoped_lock lock(state_->usage_mutex);
-  return state_->usage.sums(from_ns, to_ns);
+  return state_->usage.sums(from_ns, to_ns, running);
 }
 
 }  // namespace assay::platform

@@ -267,13 +267,37 @@ void Platform::State::note_running(jobs::JobId id, const jobs::Change& change) {
 }
 
 // Of what type the devices were is the engine's knowledge, and what they did is in the run.
+std::string Platform::State::device_type_of(const jobs::Job& job) const {
+  const auto type = device_types.find(job.life.placement.front().node);
+  return type == device_types.end() ? job.submission.device_type : type->second;
+}
+
+std::vector<jobs::AttemptUse> Platform::State::running_uses() {
+  std::vector<jobs::AttemptUse> out;
+  const std::lock_guard guard(mutex);
+  const jobs::WallTime now_ns = wall_ns();
+  for (const jobs::Job& job : store.holding_nodes()) {
+    const jobs::Life& life = job.life;
+    if (life.started_ns == 0 || life.placement.empty()) continue;
+    jobs::AttemptUse use{.job = job.id,
+                         .attempt = life.attempt,
+                         .user = job.owner,
+                         .team = job.team,
+                         .device_type = device_type_of(job)};
+    for (const jobs::NodeShare& share : life.placement) use.devices += share.devices;
+    use.from_ns = life.started_ns;
+    use.to_ns = std::max(now_ns, life.started_ns);
+    out.push_back(std::move(use));
+  }
+  return out;
+}
+
 void Platform::State::account(const jobs::Job& job) {
   if (job.life.placement.empty()) return;
   jobs::AttemptUse use;
   use.job = job.id;
   use.attempt = job.life.attempt;
-  const auto type = device_types.find(job.life.placement.front().node);
-  use.device_type = type == device_types.end() ? job.submission.device_type : type->second;
+  use.device_type = device_type_of(job);
   keep_use(use);
   if (!are_processors(use.device_type)) to_measure.push_back(use);  // those are not measured singly
 }

@@ -49,6 +49,8 @@ struct Platform::State {
   /// With the mutex held. Where the wall clock was set, what is counted from moments before goes on
   /// as if it had not been: a job does not come to its time limit, or wait, by that.
   void follow_clock();
+  /// What runs has used up to now.
+  [[nodiscard]] std::vector<jobs::AttemptUse> running_uses();
   /// With the mutex held: takes an event, and leaves for the thread what follows from it.
   jobs::Change apply(jobs::JobId id, const jobs::Event& event);
   /// Why a job does not run that is not in line.
@@ -108,6 +110,7 @@ struct Platform::State {
   /// Numbers of the folders that removed_folder_of() names.
   [[nodiscard]] std::vector<jobs::JobId> removed_folders() const;
   void account(const jobs::Job& job);
+  [[nodiscard]] std::string device_type_of(const jobs::Job& job) const;
   void keep_use(const jobs::AttemptUse& use);
   /// The second thread: what the devices of jobs do and did.
   void observe(const std::stop_token& stop);

@@ -83,7 +83,13 @@ void UsageTable::put(const jobs::AttemptUse& use) {
     rows_.insert(at, row);
 }
 
-std::vector<UsageRow> UsageTable::sums(jobs::WallTime from_ns, jobs::WallTime to_ns) const {
+std::vector<UsageRow> UsageTable::sums(jobs::WallTime from_ns, jobs::WallTime to_ns,
+                                       const std::vector<jobs::AttemptUse>& running) const {
+  if (!running.empty()) {
+    UsageTable all = *this;
+    for (const jobs::AttemptUse& use : running) all.put(use);
+    return all.sums(from_ns, to_ns);
+  }
   std::unordered_map<Key, Sum, HashOfKey> sums;
   for (const Row& row : rows_) {
     if (row.to_ns < from_ns || row.to_ns >= to_ns) continue;

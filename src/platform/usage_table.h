@@ -34,9 +34,11 @@ class UsageTable {
  public:
   /// New, or what is known of it now.
   void put(const jobs::AttemptUse& use);
-  /// Of what ended in [from, to), by month, team, user and type of device. A job counts once in a
-  /// row, however often it was tried.
-  [[nodiscard]] std::vector<UsageRow> sums(jobs::WallTime from_ns, jobs::WallTime to_ns) const;
+  /// Of what ended in [from, to), by month, team, user and type of device, and of attempts that
+  /// run, which count as if they ended at their `to_ns`. A job counts once in a row, however often
+  /// it was tried.
+  [[nodiscard]] std::vector<UsageRow> sums(jobs::WallTime from_ns, jobs::WallTime to_ns,
+                                           const std::vector<jobs::AttemptUse>& running = {}) const;
 
  private:
   struct Row {

@@ -42,7 +42,7 @@ std::vector<platform::UsageRow> summed(Call& call) {
     by.insert(std::string(word));
   }
   const jobs::WallTime from_ns = call.asked_time("from", 0);
-  const jobs::WallTime to_ns = call.asked_time("to", call.now_ns);
+  const jobs::WallTime to_ns = call.asked_time("to", std::numeric_limits<jobs::WallTime>::max());
   std::map<std::tuple<std::string, std::string, std::string, std::string>, platform::UsageRow> sums;
   for (platform::UsageRow row : call.context.platform.usage(from_ns, to_ns)) {
     if (!call.caller().may(Deed::read_usage, whose(call.caller(), row.user, row.team))) continue;

@@ -246,6 +246,15 @@ TEST_F(JobStoreTest, FairShareComesFromWhatAttemptsHaveUsed) {
   EXPECT_DOUBLE_EQ(share.usage("vision", "ann", 20 * kSecondNs), 80) << "8 devices for 10 s";
 }
 
+TEST_F(JobStoreTest, WhatRunsCountsForTheFairShareToo) {
+  const JobId id = submit(new_job("a"));
+  EXPECT_TRUE(store.apply(id, event(EventKind::placed), 10 * kSecondNs).taken);
+  EXPECT_TRUE(store.apply(id, event(EventKind::started, 1), 10 * kSecondNs).taken);
+  Snapshot snapshot;
+  add_jobs(snapshot, store, std::chrono::hours(24), std::chrono::hours(1), 20 * kSecondNs);
+  EXPECT_DOUBLE_EQ(snapshot.fair_share.usage("vision", "ann", 20 * kSecondNs), 80);
+}
+
 TEST_F(JobStoreTest, ADamagedFileIsSaid) {
   submit(new_job("a"));
   database::Database raw(folder.path() / "jobs.db");

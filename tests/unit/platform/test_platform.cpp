@@ -1,4 +1,5 @@
 #include <future>
+#include <limits>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
@@ -110,6 +111,57 @@ TEST_F(PlatformTest, StopsAJobAtItsTimeLimit) {
   EXPECT_EQ(platform_->find(id)->job.life.cause, jobs::Cause::time_limit);
 }
 
+// It may run for that long in all, and has done so: what is left of it is nothing.
+TEST_F(PlatformTest, AJobThatWasPausedHasTheRestOfItsTime) {
+  constexpr std::chrono::seconds kTime(3);
+  jobs::NewJob limited = job();
+  limited.submission.time = jobs::WrittenDuration{kTime};
+  const jobs::JobId id = submit(limited);
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  log_->report({id, 1}, EventKind::started);
+  ASSERT_TRUE(becomes(id, State::running));
+  (void)platform_->ask(id, EventKind::pause_asked, "alice");
+  const jobs::WallTime started_ns = platform_->find(id)->job.life.started_ns;
+  ASSERT_TRUE(eventually([&] { return wall_now_ns() - started_ns > Nanoseconds(kTime).count(); }));
+  exit(id, 1, jobs::Ending::interrupted);
+  ASSERT_TRUE(becomes(id, State::paused));
+  (void)platform_->ask(id, EventKind::resume_asked, "alice");
+  ASSERT_TRUE(log_->saw("start 1.2"));
+  log_->report({id, 2}, EventKind::started);
+  ASSERT_TRUE(becomes(id, State::killing));
+  EXPECT_EQ(platform_->find(id)->job.life.cause, jobs::Cause::time_limit);
+  const jobs::TimelineEntry last = platform_->timeline(id).back();
+  EXPECT_EQ(last.event, EventKind::time_limit);
+  EXPECT_LT(last.at_ns - platform_->find(id)->job.life.started_ns, Nanoseconds(kTime).count());
+}
+
+TEST_F(PlatformTest, ASuitesOwnGraceCounts) {
+  log_->planned.grace = std::chrono::seconds(180);
+  jobs::NewJob suite = job();
+  suite.submission.command.clear();
+  suite.submission.suite = "name: a\n";
+  const jobs::JobId id = submit(suite);
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  log_->report({id, 1}, EventKind::started);
+  ASSERT_TRUE(becomes(id, State::running));
+  (void)platform_->ask(id, EventKind::pause_asked, "alice");
+  EXPECT_TRUE(log_->saw("stop 1.1 180s"));
+}
+
+TEST_F(PlatformTest, WhatRunsIsInTheUsage) {
+  const jobs::JobId id = submit(job());
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  const jobs::WallTime always = std::numeric_limits<jobs::WallTime>::max();
+  EXPECT_TRUE(platform_->usage(0, always).empty()) << "it has not begun";
+  log_->report({id, 1}, EventKind::started);
+  ASSERT_TRUE(becomes(id, State::running));
+  ASSERT_TRUE(eventually([&] {
+    const auto rows = platform_->usage(0, always);
+    return rows.size() == 1 && rows[0].user == "alice" && rows[0].device_type == "cpu" &&
+           rows[0].device_hours > 0;
+  }));
+}
+
 TEST_F(PlatformTest, AJobAfterAnotherWaitsForItAndDiesWithIt) {
   const jobs::JobId first = submit(job());
   jobs::NewJob next = job();
@@ -156,6 +208,28 @@ TEST_F(PlatformTest, RefusesASuiteThatNeedsMoreThanTheJobAsksFor) {
   ASSERT_EQ(preview.problems.size(), 2U);
   EXPECT_EQ(preview.problems[0].path, "nodes");
   EXPECT_EQ(preview.problems[1].path, "procs");
+}
+
+TEST_F(PlatformTest, PreviewSaysThatAQueueWantsApproval) {
+  Settings settings = platform_->settings();
+  settings.queues.push_back({.name = "large", .approval = true});
+  platform_->change_settings(settings);
+  jobs::NewJob large = job();
+  large.submission.queue = "large";
+  const Preview preview = platform_->preview(large);
+  ASSERT_TRUE(preview.pending);
+  EXPECT_EQ(preview.pending->kind, jobs::PendingKind::approval);
+  EXPECT_TRUE(preview.placement.empty()) << "it does not start at once";
+  EXPECT_EQ(preview.plan, "the plan");
+}
+
+TEST_F(PlatformTest, PreviewSaysHowManyJobsAnArrayIs) {
+  jobs::NewJob array = job();
+  array.submission.array = "0-999%3";
+  const Preview preview = platform_->preview(array);
+  EXPECT_EQ(preview.elements, 1000);
+  EXPECT_EQ(preview.at_once, 3);
+  EXPECT_EQ(platform_->preview(job()).elements, 0);
 }
 
 TEST_F(PlatformTest, PreviewShowsWhereAndWhenAJobWouldRun) {

@@ -44,6 +44,17 @@ TEST(UsageTable, AJobCountsOnceHoweverOftenItWasTried) {
   EXPECT_DOUBLE_EQ(rows[0].device_hours, 24);
 }
 
+TEST(UsageTable, WhatRunsCountsUpToNow) {
+  UsageTable table;
+  table.put(use(1, 1, "ann", kNovember + kHour));
+  const auto rows =
+      table.sums(0, kNovember + 100 * kHour, {use(1, 2, "ann", kNovember + 3 * kHour)});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].jobs, 1);
+  EXPECT_DOUBLE_EQ(rows[0].device_hours, 16);
+  EXPECT_DOUBLE_EQ(table.sums(0, kNovember + 100 * kHour)[0].device_hours, 8);
+}
+
 TEST(UsageTable, WhatIsMeasuredLaterReplacesWhatWasKnown) {
   UsageTable table;
   table.put(use(1, 1, "ann", kNovember + kHour));
