@@ -9,10 +9,12 @@
 #include "client/job_forms.h"
 #include "commands.h"
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "follow_jobs.h"
 #include "interrupt.h"
 #include "job_display.h"
+#include "jobs/job_array.h"
 #include "jobs/job_store.h"
 #include "platform_client.h"
 #include "terminal.h"
@@ -134,15 +136,31 @@ int show_job(const JobArguments& given) {
 
 struct DeedArguments {
   ServerOptions server;
-  std::vector<jobs::JobId> ids;
+  std::vector<std::string> jobs;
 };
+
+/// "12", or "12-17" for the elements of an array, whose numbers follow each other.
+void add_numbers(const std::string& word, std::vector<jobs::JobId>& to) {
+  const auto dash = word.find('-');
+  const auto first = parse_number<jobs::JobId>(std::string_view(word).substr(0, dash));
+  const auto last = dash == std::string::npos
+                        ? first
+                        : parse_number<jobs::JobId>(std::string_view(word).substr(dash + 1));
+  if (!first || !last || *first < 1 || *first > *last ||
+      *last - *first >= static_cast<jobs::JobId>(jobs::kMaxArrayElements))
+    throw Error(ErrorKind::usage, "'" + printable(word) + "' is neither a job's number nor a range",
+                "JOB", "such as 17, or 17-26 for an array of ten jobs");
+  for (jobs::JobId id = *first; id <= *last; ++id) to.push_back(id);
+}
 
 // Each by itself: what cannot be done to one does not keep it from the others.
 int do_to_jobs(const DeedArguments& given, const std::string& deed) {
   const client::Client client = make_client(given.server);
   Json all = Json::array();
   int code = 0;
-  for (const jobs::JobId id : given.ids) {
+  std::vector<jobs::JobId> ids;
+  for (const std::string& word : given.jobs) add_numbers(word, ids);
+  for (const jobs::JobId id : ids) {
     try {
       const client::Answer<client::JobDetails> job = client.ask_of(id, deed);
       all.push_back(job.json);
@@ -161,10 +179,10 @@ int do_to_jobs(const DeedArguments& given, const std::string& deed) {
 void add_deed(CLI::App& app, Action& action, const char* name, const char* deed, const char* what) {
   const auto given = std::make_shared<DeedArguments>();
   CLI::App* command = app.add_subcommand(name, what);
-  command->add_option("jobs", given->ids, "Their numbers")->required()->type_name("JOB");
+  command->add_option("jobs", given->jobs, "Their numbers")->required()->type_name("JOB");
   add_server_options(*command, given->server);
-  command->footer(
-      fmt::format("Examples:\n  assay {} 17\n  assay {} 17 18 19\n{}", name, name, kServerHelp));
+  command->footer(fmt::format("Examples:\n  assay {} 17\n  assay {} 17 18 19\n  assay {} 17-26\n{}",
+                              name, name, name, kServerHelp));
   command->callback(
       [given, deed, &action] { action = [given, deed] { return do_to_jobs(*given, deed); }; });
 }

@@ -65,6 +65,20 @@ TEST_F(JobCommands, SayInChineseAllButNames) {
     check(chinese({command}).out);
 }
 
+TEST_F(JobCommands, AnArrayIsCancelledAsAWhole) {
+  const std::vector<std::string> words{"submit",    "--command", "sleep 600",
+                                       "--no-code", "--array",   "0-2%1"};
+  std::vector<std::string> dry = words;
+  dry.emplace_back("--dry-run");
+  EXPECT_THAT(assay(dry).out, HasSubstr("An array of 3 jobs, 1 at a time"));
+  ASSERT_EQ(assay(words).status.code, 0);
+  const CommandResult cancelled = assay({"cancel", "1-3"});
+  EXPECT_EQ(cancelled.status.code, 0) << cancelled.err;
+  for (const long id : {1, 2, 3}) EXPECT_TRUE(becomes(id, "killed")) << id;
+  for (const char* wrong : {"1-", "3-1", "x", "1-99999999"})
+    EXPECT_THAT(assay({"cancel", wrong}).err, HasSubstr("neither a job's number nor a range"));
+}
+
 TEST_F(JobCommands, TheOutputOfAJobIsPrinted) {
   const long id = submit({"--command", "echo hello from rank $RANK", "--procs", "2"});
   ASSERT_TRUE(becomes(id, "finished"));
