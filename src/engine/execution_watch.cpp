@@ -390,7 +390,14 @@ void ExecutionWatch::step_running(const Execution& execution, Live& live) {
   const std::int64_t now_ns = mono_now_ns();
   const StopSteps::Step due = live.stop.due(now_ns);
   if (due == StopSteps::Step::none) return;
-  if (due == StopSteps::Step::tell) live.folder.note_stop();
+  if (due == StopSteps::Step::tell) {
+    try {
+      live.folder.note_stop();
+    } catch (const Error&) {
+      // The disk is full, perhaps by this very job: it is stopped all the same, and a server that
+      // comes after this one would only begin anew with it.
+    }
+  }
   live.process.signal(due == StopSteps::Step::kill ? SIGKILL : SIGTERM);
   live.stop.did(due, now_ns);
 }

@@ -220,7 +220,7 @@ jobs::Change Platform::ask(jobs::JobId id, jobs::EventKind what, const std::stri
   event.kind = what;
   event.who = who;
   const std::lock_guard guard(state_->mutex);
-  jobs::Change change = state_->apply(id, event);
+  const jobs::Change change = state_->take_wish(id, event);
   if (!change.taken) throw refusal(change.words);
   return change;
 }

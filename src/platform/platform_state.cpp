@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -30,6 +31,13 @@ constexpr Nanoseconds kAfterFailure = std::chrono::seconds(1);
 constexpr jobs::JobId kMaxNumber = 1'000'000'000'000;  // a folder of more is no job's
 constexpr const char* kJobsFile = "jobs.db";
 constexpr const char* kRemoved = ".removed";
+constexpr std::int64_t kReserveBytes = 2 << 20;
+// Where less is free the reserve would be what fills the disk.
+constexpr std::uintmax_t kRoomForReserve = 4 * kReserveBytes;
+
+bool is_full_disk(const database::DatabaseError& error) {
+  return error.cause() == database::Cause::disk_full;
+}
 
 // 0: it is not there.
 std::uint64_t inode_of(const std::filesystem::path& file) {
@@ -242,6 +250,45 @@ jobs::Change Platform::State::apply(jobs::JobId id, const jobs::Event& event) {
   return change;
 }
 
+jobs::Change Platform::State::take_wish(jobs::JobId id, const jobs::Event& wish) {
+  try {
+    return apply(id, wish);
+  } catch (const database::DatabaseError& error) {
+    if (!is_full_disk(error) || wish.kind != jobs::EventKind::kill_asked) throw;
+    const auto job = store.find(id);
+    if (!job || !jobs::holds_nodes(job->life.state)) throw;
+    jobs::Life life = job->life;
+    const jobs::Policy policy = jobs::policy_of(job->submission);
+    const jobs::WallTime now_ns = wall_ns();
+    const auto earlier = unwritten_kills.find(id);
+    if (earlier != unwritten_kills.end()) (void)jobs::apply(life, policy, earlier->second, now_ns);
+    jobs::Change change = jobs::apply(life, policy, wish, now_ns);
+    if (!change.taken) return change;
+    if (earlier == unwritten_kills.end())
+      unwritten_kills.emplace(id, wish).first->second.at_ns = now_ns;
+    for (const jobs::Action& action : change.actions) actions.emplace_back(id, action);
+    changed.notify_all();
+    return change;
+  }
+}
+
+std::filesystem::path Platform::State::reserve() const {
+  return options.data / "reserve";
+}
+
+void Platform::State::keep_reserve() const noexcept {
+  try {
+    std::error_code ec;
+    if (std::filesystem::exists(reserve(), ec) || ec) return;
+    const auto space = std::filesystem::space(options.data, ec);
+    if (ec || space.available < kRoomForReserve) return;
+    const UniqueFd file(::open(reserve().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    if (!file || ::posix_fallocate(file.get(), 0, kReserveBytes) != 0)
+      std::filesystem::remove(reserve(), ec);
+  } catch (const std::exception&) {  // no memory for a moment
+  }
+}
+
 jobs::Pending Platform::State::pending_of(jobs::JobId id, const jobs::Life& life) const {
   if (life.state == jobs::State::scheduling)
     if (std::string words = engine->waits_for(id); !words.empty())
@@ -315,6 +362,7 @@ void Platform::State::observe(const std::stop_token& stop) {
     bool failed = false;
     try {
       if (!std::exchange(swept, true)) sweep_removed();
+      keep_reserve();
       measure();
       look_for_idle();
     } catch (const std::exception&) {
@@ -429,6 +477,7 @@ void Platform::State::run(const std::stop_token& stop) {
 }
 
 Nanoseconds Platform::State::turn() {
+  act();  // also when nothing can be written
   take_reports();
   act();
   enforce_limits();
@@ -453,7 +502,27 @@ Nanoseconds Platform::State::turn() {
 
 void Platform::State::take_reports() {
   const std::lock_guard guard(mutex);
+  try {
+    write_what_happened();
+  } catch (const database::DatabaseError& error) {
+    // What filled the disk has ended: the room that is given up now stays free.
+    const bool stopped = std::ranges::any_of(
+        reports, [&](const auto& report) { return unwritten_kills.contains(report.first.job); });
+    if (is_full_disk(error) && stopped) {
+      std::error_code ec;
+      std::filesystem::remove(reserve(), ec);
+    }
+    throw;
+  }
+}
+
+void Platform::State::write_what_happened() {
   follow_clock();
+  while (!unwritten_kills.empty()) {
+    const auto [id, wish] = *unwritten_kills.begin();
+    if (store.state_of(id)) (void)apply(id, wish);
+    unwritten_kills.erase(id);
+  }
   while (!reports.empty()) {
     const auto [execution, event] = reports.front();
     if (store.state_of(execution.job)) (void)apply(execution.job, event);

@@ -53,6 +53,10 @@ struct Platform::State {
   [[nodiscard]] std::vector<jobs::AttemptUse> running_uses();
   /// With the mutex held: takes an event, and leaves for the thread what follows from it.
   jobs::Change apply(jobs::JobId id, const jobs::Event& event);
+  /// With the mutex held: apply() of what a person asks for. What runs is stopped also when the
+  /// disk is too full to write that down, because the job may be what fills it; it is written as
+  /// soon as there is room.
+  jobs::Change take_wish(jobs::JobId id, const jobs::Event& wish);
   /// Why a job does not run that is not in line.
   [[nodiscard]] jobs::Pending pending_of(jobs::JobId id, const jobs::Life& life) const;
   void tell(const jobs::Job& job, jobs::EventKind event, std::string words, jobs::WallTime at_ns);
@@ -91,6 +95,7 @@ struct Platform::State {
   std::vector<jobs::ClusterNode> decided_nodes;     ///< of the last decision
   std::map<std::string, std::string> device_types;  ///< by node, as the engine said last
   std::deque<std::pair<engine::Execution, jobs::Event>> reports;
+  std::map<jobs::JobId, jobs::Event> unwritten_kills;  ///< done already, by take_wish()
   std::vector<std::pair<jobs::JobId, jobs::Action>> actions;
   std::vector<JobEvent> news;
   std::deque<jobs::AttemptUse> to_measure;  ///< attempts that have ended
@@ -105,6 +110,10 @@ struct Platform::State {
   /// One turn; gives for how long nothing will have to be done without an event.
   Nanoseconds turn();
   void take_reports();
+  void write_what_happened();
+  /// Room on the disk that is given up for the records of what was stopped because it was full.
+  [[nodiscard]] std::filesystem::path reserve() const;
+  void keep_reserve() const noexcept;
   void enforce_limits();
   void note_running(jobs::JobId id, const jobs::Change& change);
   /// Numbers of the folders that removed_folder_of() names.

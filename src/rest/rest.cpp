@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "database/database.h"
 #include "lang/language.h"
 #include "rest/guard.h"
 #include "rest/translated.h"
@@ -254,7 +255,15 @@ void Rest::handle(const serve::HttpRequest& request, std::string& who,
               .now_ns = wall_now_ns()};
     response = answer(call);
     if (call.who) who = call.who->name;
-    record(call, response.status);
+    try {
+      record(call, response.status);
+    } catch (const database::DatabaseError& error) {
+      // It has been done, so that there may be room again; the server's log says by whom.
+      if (call.route.deed != jobs::Deed::stop_job || error.cause() != database::Cause::disk_full)
+        throw;
+      serve::log_error(fmt::format("{} {}: {}", request.method,
+                                   ellipsize(request.path, 200) + " (" + who + ")", error.what()));
+    }
   } catch (const serve::Refusal& refusal) {
     response = serve::response_of(refusal);
   } catch (const std::exception& error) {
