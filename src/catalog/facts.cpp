@@ -100,6 +100,8 @@ std::span<const FactInfo> known_facts() {
       {"failed_attempts", "1",
        "attempts at the round before this one: failed and run again, cut off, or lost", round,
        true},
+      {"nodes_unused", "nodes",
+       "nodes of the round on which its head was not seen to start any process"},
       {"caches_kept", "nodes",
        "nodes whose page cache could not be dropped, where it was asked for"},
       {"ranks_outside_binding", "ranks",

@@ -242,6 +242,9 @@ struct NodeEvidence {
   std::optional<double> clock_measured_s{};
   double clock_uncertainty_s = 0;  ///< of clock_measured_s
   std::uint64_t killed_leftovers = 0;
+  /// Of a node where a head starts processes: how many of them were seen at once. Nothing: the
+  /// agent started the ranks itself, or did not tell.
+  std::optional<std::int64_t> seen_processes{};
   std::optional<bool> caches_dropped{};            ///< nothing: not asked for
   std::string caches_how{};                        ///< or why not
   std::optional<telemetry::MachineUse> machine{};  ///< nothing: its agent did not tell

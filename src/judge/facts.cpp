@@ -53,6 +53,27 @@ void note_caches(RoundContext& round) {
   round.fact("caches_kept", count, join(parts, "; "));
 }
 
+std::string first_few(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  const std::vector<std::string> shown(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, names.size())));
+  return join(shown, ", ") +
+         (names.size() > kShown ? fmt::format(", and {} more", names.size() - kShown) : "");
+}
+
+// Of nodes that a head was given: those on which nobody saw it start anything.
+void note_unused_nodes(RoundContext& round) {
+  std::vector<std::string> unused;
+  bool told = false;
+  for (const NodeEvidence& node : round.evidence.nodes) {
+    if (!node.seen_processes) continue;
+    told = true;
+    if (*node.seen_processes == 0)
+      unused.push_back(node.host.empty() ? fmt::format("node {}", node.node) : node.host);
+  }
+  if (told) round.fact("nodes_unused", static_cast<double>(unused.size()), first_few(unused));
+}
+
 // Of ranks that were to be bound: those that were seen elsewhere, and those that nobody saw.
 void note_bindings(RoundContext& round) {
   int outside = 0;
@@ -88,14 +109,6 @@ void note_attempts(RoundContext& round) {
   for (const auto& [status, count] : ends)
     parts.push_back(fmt::format("{}: {}", to_text(status), count));
   round.fact("failed_attempts", attempts, join(parts, ", "));
-}
-
-std::string first_few(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 4;
-  const std::vector<std::string> shown(
-      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, names.size())));
-  return join(shown, ", ") +
-         (names.size() > kShown ? fmt::format(", and {} more", names.size() - kShown) : "");
 }
 
 }  // namespace
@@ -224,6 +237,9 @@ void compute_facts(RoundContext& round) {
   }
   round.fact("killed_leftovers", leftovers, hosts.empty() ? "" : "on " + join(hosts, ", "));
   if (round.plan.drop_caches) note_caches(round);
+  // A head that failed may have started nothing at all.
+  if (evidence.status != RoundStatus::failed && evidence.status != RoundStatus::launch_failed)
+    note_unused_nodes(round);
   if (round.plan.bind.mode != BindMode::none) note_bindings(round);
   note_attempts(round);
 }

@@ -207,6 +207,7 @@ void add_event(RoundEvidence& round, std::optional<store::JournalEvent> kind, co
     node.agent_cpu_s = real(event, "agent_cpu_s");
     node.killed_leftovers = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "killed_leftovers").value_or(0)));
+    node.seen_processes = integer_at(event, "marked");
     add_list(round, event, layout::node_folder(node.host, node.node) + "/");
     chain_of(round, node.node, node.host).last = text_at(event, "head");
     node.machine = machine_use(round, node.node, event);

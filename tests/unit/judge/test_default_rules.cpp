@@ -292,6 +292,7 @@ const std::map<std::string, Break>& faults() {
          for (auto& rank : s.round.ranks) rank.log.outputs.push_back({7});
        }},
       {"first-attempt", [](auto& s) { s.round.earlier_attempts = {RoundStatus::failed}; }},
+      {"nodes-used", [](auto& s) { s.round.nodes[0].seen_processes = 0; }},
       {"logs-known", [](auto& s) { s.round.foreign_logs = {"case/round1/n/rank7.out.log"}; }},
       {"min-steps",
        [](auto& s) {
