@@ -19,6 +19,7 @@ namespace {
 
 // No header line is longer than a path can be.
 constexpr std::size_t kMaxHeader = 16 << 10;
+// What a login prints before the stream, in lines of any length.
 constexpr std::size_t kMaxGreeting = 4 << 20;
 
 struct FreeReader {
@@ -169,7 +170,8 @@ void Receiver::feed(std::string_view bytes) {
     const std::string_view rest = bytes.substr(in.pos);
     const std::size_t newline = rest.find('\n');
     impl_->header += rest.substr(0, newline);
-    if (impl_->header.size() > kMaxHeader) broken("not a stream of files", impl_->folder);
+    if (impl_->header.size() > (impl_->begun ? kMaxHeader : kMaxGreeting))
+      broken("not a stream of files", impl_->folder);
     if (newline == std::string_view::npos) return;
     in.pos += newline + 1;
     const std::string line = std::move(impl_->header);

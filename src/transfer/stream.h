@@ -71,7 +71,7 @@ class Receiver {
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
 
-  /// Throws Error of kind environment for bytes that are not such a stream (more than 64 KiB before
+  /// Throws Error of kind environment for bytes that are not such a stream (more than 4 MiB before
   /// its begin, a wrong checksum, a path that leaves the folder, an offset that does not fit), and
   /// NotWritten when a file cannot be written. What was received before stays.
   void feed(std::string_view bytes);

@@ -149,6 +149,9 @@ TEST_F(Stream, WhatALoginShellSaysBeforeItIsSkipped) {
   std::string endless;
   while (endless.size() < 1'000'000) endless += "Welcome!\n";
   ASSERT_TRUE(receive(endless + sent())) << "a start-up file that prints a lot";
+  ASSERT_TRUE(receive(std::string(1'000'000, '=') + "\n" + sent())) << "in one line, too";
+  EXPECT_THAT(error_of([&] { return receive(std::string(5'000'000, '=')); }),
+              HasSubstr("not a stream of files"));
   while (endless.size() < 5'000'000) endless += "Welcome!\n";
   EXPECT_THAT(error_of([&] { return receive(endless); }), HasSubstr("not a stream of files"));
 }
