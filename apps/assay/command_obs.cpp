@@ -105,8 +105,10 @@ int upload_folder(const ObsCommand& options, const StoreUrl& to, bool remove) {
   sync.pretend = options.pretend;
   sync.stop = interrupt.token();
   sync.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };
-  say_synced(cloud::sync_files(bucket, cloud::files_of(options.from), as_folder(to.key), sync),
-             options.pretend);
+  const cloud::FolderContent content = cloud::content_of(options.from, store.key_file());
+  if (const std::string line = cloud::left_out_line(content); !line.empty())
+    tell_error("assay: " + line + "\n");
+  say_synced(cloud::sync_files(bucket, content.files, as_folder(to.key), sync), options.pretend);
   return 0;
 }
 
@@ -283,7 +285,7 @@ void add_obs(CLI::App& app, Action& action) {
       "  assay obs cp model.ckpt s3://bucket/ckpt/ --s3 --endpoint http://127.0.0.1:4568\n"
       "  assay obs rm -r obs://bucket/assay/old-run/ --region cn-north-4\n"
       "\n"
-      "What a folder's .assayignore names is not uploaded.");
+      "Of a folder, secrets, .git, runs and what its .assayignore names are not uploaded.");
 }
 
 }  // namespace assay::app

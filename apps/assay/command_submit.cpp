@@ -14,6 +14,7 @@
 
 #include "byte_progress.h"
 #include "client/code_upload.h"
+#include "code/folder_rules.h"
 #include "code/folder_scan.h"
 #include "commands.h"
 #include "core/error.h"
@@ -63,14 +64,6 @@ void refuse_whole_homes(const fs::path& folder) {
                 "change to the folder of the job, give --code DIR, or --no-code");
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::vector<std::string> shown(names.begin(),
-                                 names.begin() + std::min<std::ptrdiff_t>(std::ssize(names), 10));
-  for (std::string& name : shown) name = printable(name);
-  return join(shown, ", ") +
-         (names.size() > 10 ? fmt::format(" and {} more", names.size() - 10) : "");
-}
-
 code::Scan scan_code(const SubmitArguments& given) {
   refuse_whole_homes(given.code);
   code::ScanOptions options;
@@ -80,13 +73,13 @@ code::Scan scan_code(const SubmitArguments& given) {
   code::Scan scan = code::scan_folder(given.code, options);
   if (!scan.secrets.empty())
     tell_error(fmt::format("assay: not sent, because they look like secrets: {} (--send-secrets)\n",
-                           listed(scan.secrets)));
+                           code::listed_names(scan.secrets)));
   if (!scan.special.empty())
     tell_error(
-        fmt::format("assay: not sent, because they are no files: {}\n", listed(scan.special)));
+        fmt::format("assay: not sent, because they are no files: {}\n", code::listed_names(scan.special)));
   if (!scan.runs.empty())
     tell_error(fmt::format("assay: not sent, because they are runs of Assay: {} (.assayignore)\n",
-                           listed(scan.runs)));
+                           code::listed_names(scan.runs)));
   return scan;
 }
 

@@ -59,15 +59,14 @@ plan::ModelArtsOptions cloud_of_suite(const std::string& suite,
   return *options;
 }
 
-Store::Store(const StoreOptions& options) {
-  std::filesystem::path file = options.credentials;
+Store::Store(const StoreOptions& options) : key_file_(options.credentials) {
   if (!options.suite.empty()) {
     const plan::ModelArtsOptions suite = cloud_of_suite(options.suite);
     endpoint_ = suite.store_endpoint;
-    if (file.empty()) file = suite.credentials;
+    if (key_file_.empty()) key_file_ = suite.credentials;
   }
   settings_ = launch::read_transfer_settings(
-      file, options.s3 ? launch::TransferSettings::of_s3() : launch::TransferSettings{});
+      key_file_, options.s3 ? launch::TransferSettings::of_s3() : launch::TransferSettings{});
   if (!options.endpoint.empty()) endpoint_ = options.endpoint;
   if (endpoint_.empty()) endpoint_ = variable("ASSAY_OBS_ENDPOINT");
   if (endpoint_.empty() && !options.region.empty() && !options.s3)
@@ -81,7 +80,7 @@ Store::Store(const StoreOptions& options) {
   if (!options.ca_file.empty()) settings_.client.ca_file = options.ca_file;
   client_.emplace(settings_.client);
   const bool aws = options.s3 && !variable(launch::kAwsKeys.access_key).empty();
-  credentials_ = launch::credential_source(file, aws ? launch::kAwsKeys : launch::kHuaweiKeys);
+  credentials_ = launch::credential_source(key_file_, aws ? launch::kAwsKeys : launch::kHuaweiKeys);
 }
 
 cloud::ObsBucket Store::bucket(const std::string& name) {

@@ -44,9 +44,12 @@ class Store {
  public:
   explicit Store(const StoreOptions& options);
   [[nodiscard]] cloud::ObsBucket bucket(const std::string& name);
+  /// The file with its credentials; empty where they come from the environment.
+  [[nodiscard]] const std::filesystem::path& key_file() const { return key_file_; }
 
  private:
   launch::TransferSettings settings_;
+  std::filesystem::path key_file_;
   std::string endpoint_;
   std::optional<http::Client> client_;
   std::unique_ptr<cloud::CredentialSource> credentials_;

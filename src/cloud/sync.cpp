@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "code/folder_scan.h"
-#include "code/ignore_rules.h"
+#include "code/folder_rules.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/parallel.h"
-#include "core/regular_file.h"
 #include "core/sha256.h"
 
 namespace assay::cloud {
@@ -37,18 +38,37 @@ std::map<std::string, LocalFile> by_key(const FolderFiles& files, const std::str
 /// Which file or folder it is, whatever names lead to it.
 using Identity = std::pair<dev_t, ino_t>;
 
+std::optional<Identity> identity_of(const fs::path& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0) return std::nullopt;
+  return Identity{about.st_dev, about.st_ino};
+}
+
+/// The beginning of a file; less where it cannot be read, which its upload says.
+std::string head_of(const fs::path& file) {
+  std::string head(code::FolderRules::kHeadBytes, '\0');
+  std::ifstream in(file, std::ios::binary);
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(in.gcount()));
+  return head;
+}
+
 class FolderWalk {
  public:
-  explicit FolderWalk(const fs::path& folder) : folder_(folder) {
-    rules_.add(read_regular_file_or_empty(folder / code::kIgnoreFile));
-  }
+  FolderWalk(const fs::path& folder, const fs::path& key_file)
+      : folder_(folder), rules_(folder), key_file_(identity_of(key_file)) {}
 
-  FolderFiles run() {
+  FolderContent run() {
     walk("");
-    return std::move(files_);
+    std::ranges::sort(secrets_);
+    std::ranges::sort(found_.left_out);
+    found_.left_out.insert(found_.left_out.begin(), secrets_.begin(), secrets_.end());
+    return std::move(found_);
   }
 
  private:
+  using Choice = code::FolderRules::Choice;
+
   void walk(const std::string& below) {
     const fs::path folder = below.empty() ? folder_ : folder_ / below;
     struct stat about {};
@@ -75,26 +95,46 @@ class FolderWalk {
 
   void take(const fs::directory_entry& entry, const std::string& name) {
     std::error_code missing;
+    if (name == code::kIgnoreFile) return;
     const bool is_folder = entry.is_directory(missing);  // or a link to one
-    if (name == code::kIgnoreFile || rules_.ignores(name, is_folder)) return;
+    const Choice choice = is_folder ? rules_.of_folder(name, entry.path()) : rules_.of_file(name);
+    if (choice == Choice::leave_out || choice == Choice::run)
+      return found_.left_out.push_back(name);
     if (is_folder) return walk(name);
     if (entry.is_symlink() && !fs::exists(entry.path(), missing))
       throw Error(
           ErrorKind::environment, "the link leads nowhere", entry.path().string(),
           fmt::format("remove it, restore what it points to, or name it in {}", code::kIgnoreFile));
-    if (entry.is_regular_file(missing)) files_[name] = entry.path();
+    if (!entry.is_regular_file(missing)) return;
+    if (choice == Choice::secret || is_key_file(entry.path()) ||
+        rules_.of_content(name, head_of(entry.path())) == Choice::secret)
+      secrets_.push_back(name);
+    else
+      found_.files[name] = entry.path();
+  }
+
+  [[nodiscard]] bool is_key_file(const fs::path& file) const {
+    return key_file_ && identity_of(file) == key_file_;
   }
 
   fs::path folder_;
-  code::IgnoreRules rules_;
+  code::FolderRules rules_;
+  std::optional<Identity> key_file_;
   std::vector<Identity> above_;  // the folders that the walk is in
-  FolderFiles files_;
+  std::vector<std::string> secrets_;
+  FolderContent found_;
 };
 
 }  // namespace
 
-FolderFiles files_of(const fs::path& folder) {
-  return FolderWalk(folder).run();
+FolderContent content_of(const fs::path& folder, const fs::path& key_file) {
+  return FolderWalk(folder, key_file).run();
+}
+
+std::string left_out_line(const FolderContent& content) {
+  if (content.left_out.empty()) return {};
+  return fmt::format("not uploaded: {} ({} decides)", code::listed_names(content.left_out),
+                     code::kIgnoreFile);
 }
 
 std::string hash_of(const FolderFiles& files) {

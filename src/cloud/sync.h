@@ -16,10 +16,21 @@ namespace assay::cloud {
 /// of each.
 using FolderFiles = std::map<std::string, std::filesystem::path>;
 
-/// The regular files below `folder` but for those that its .assayignore leaves out, and that file
-/// itself. Links are followed, to files and to folders. Pipes, sockets and devices have no content
+/// What of a folder is uploaded.
+struct FolderContent {
+  FolderFiles files;
+  std::vector<std::string> left_out{};  ///< secrets first; of a folder only its name
+};
+
+/// The regular files below `folder` that code::FolderRules send, without its .assayignore and
+/// without `key_file`, which has the secrets of the store itself and goes nowhere, whatever its
+/// name. Links are followed, to files and to folders. Pipes, sockets and devices have no content
 /// and are left out. Throws Error, also for a link that leads nowhere or to a folder around it.
-[[nodiscard]] FolderFiles files_of(const std::filesystem::path& folder);
+[[nodiscard]] FolderContent content_of(const std::filesystem::path& folder,
+                                       const std::filesystem::path& key_file = {});
+
+/// One line about what is left out; empty when nothing is.
+[[nodiscard]] std::string left_out_line(const FolderContent& content);
 
 /// Hash of the names, sizes and contents: 64 hex digits. Throws Error.
 [[nodiscard]] std::string hash_of(const FolderFiles& files);

@@ -7,11 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "code/ignore_rules.h"
+#include "code/folder_rules.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/regular_file.h"
-#include "core/run_layout.h"
 #include "core/sha256.h"
 #include "core/text.h"
 
@@ -24,10 +23,7 @@ namespace {
 class FolderScan {
  public:
   FolderScan(fs::path folder, const ScanOptions& options)
-      : folder_(std::move(folder)), options_(options) {
-    rules_.add(kUsualRules);
-    rules_.add(read_regular_file_or_empty(folder_ / kIgnoreFile));
-  }
+      : folder_(std::move(folder)), options_(options), rules_(folder_) {}
 
   Scan run() {
     walk({});
@@ -35,7 +31,7 @@ class FolderScan {
       throw Error(
           ErrorKind::usage,
           counted(outside_.size(), "link leads", "links lead") +
-              " out of the folder: " + listed(outside_),
+              " out of the folder: " + listed_names(outside_),
           folder_.string(),
           fmt::format("replace them by what they lead to, or name them in {}", kIgnoreFile));
     refuse(too_much(scan_.manifest, options_.limits));
@@ -45,13 +41,6 @@ class FolderScan {
   }
 
  private:
-  static std::string listed(const std::vector<std::string>& names) {
-    std::string text;
-    for (std::size_t i = 0; i < names.size() && i < 10; ++i)
-      text += (i == 0 ? "" : ", ") + printable(names[i]);
-    return names.size() > 10 ? text + fmt::format(" and {} more", names.size() - 10) : text;
-  }
-
   void refuse(const std::string& problem) const {
     if (problem.empty()) return;
     throw Error(
@@ -69,35 +58,30 @@ class FolderScan {
       throw Error(ErrorKind::environment, "cannot read the folder: " + error.message(),
                   (folder_ / below).string());
     std::ranges::sort(names);
-    const auto holds = [&](std::string_view name) {
-      return std::ranges::binary_search(names, std::string(name));
-    };
-    // The data of a server that was started here.
-    if (!below.empty() && holds("admin.token")) return;
-    if (!below.empty() && holds(layout::kPlan) && holds(layout::kJournal) &&
-        !rules_.takes_back(below, true)) {
-      scan_.runs.push_back(below);
-      return;
-    }
-    for (const std::string& name : names) take(below.empty() ? name : below + "/" + name, name);
+    for (const std::string& name : names) take(below.empty() ? name : below + "/" + name);
   }
 
-  void take(const std::string& path, const std::string& name) {
-    if (name == ".git" || name == ".hg" || name == ".svn") return;
+  void take(const std::string& path) {
     struct stat about {};
     if (::lstat((folder_ / path).c_str(), &about) != 0) {
       if (errno == ENOENT) return;  // it went away meanwhile
       throw system_error(ErrorKind::environment, "cannot read", (folder_ / path).string(), errno);
     }
     const bool is_folder = S_ISDIR(about.st_mode);
-    if (rules_.ignores(path, is_folder)) return;
+    const FolderRules::Choice choice =
+        is_folder ? rules_.of_folder(path, folder_ / path) : rules_.of_file(path);
+    if (choice == FolderRules::Choice::leave_out) return;
+    if (choice == FolderRules::Choice::run) {
+      scan_.runs.push_back(path);
+      return;
+    }
     if (is_folder) return walk(path);
     if (S_ISLNK(about.st_mode)) return take_link(path);
     if (!S_ISREG(about.st_mode)) {
       scan_.special.push_back(path);
       return;
     }
-    if (!options_.send_secrets && looks_secret(path)) {
+    if (!options_.send_secrets && choice == FolderRules::Choice::secret) {
       scan_.secrets.push_back(path);
       return;
     }
@@ -146,7 +130,9 @@ class FolderScan {
                              errno);
         if (n == 0) break;
         const std::string_view piece(buffer.data(), static_cast<std::size_t>(n));
-        if (size == 0) is_key = begins_like_a_key(piece);
+        if (size == 0)
+          is_key = rules_.of_content(file.path, piece.substr(0, FolderRules::kHeadBytes)) ==
+                   FolderRules::Choice::secret;
         hash.update(piece);
         size += piece.size();
         done += piece.size();
@@ -165,7 +151,7 @@ class FolderScan {
 
   fs::path folder_;
   const ScanOptions& options_;
-  IgnoreRules rules_;
+  FolderRules rules_;
   Scan scan_;
   std::vector<std::string> outside_;
 };

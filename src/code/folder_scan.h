@@ -10,9 +10,6 @@
 
 namespace assay::code {
 
-/// The file with a user's own rules, in the folder that is sent.
-inline constexpr const char* kIgnoreFile = ".assayignore";
-
 struct ScanOptions {
   Limits limits{};
   bool send_secrets = false;
@@ -29,9 +26,7 @@ struct Scan {
 
 /// What of a folder is to be sent, with its hashes. Throws Error of kind usage for a folder that
 /// cannot be sent, with all names: links that lead out of it, too much, names that are no text.
-/// .git, .hg, .svn and the data folder of a server (with its admin.token) are never sent; then
-/// kUsualRules count, then the folder's .assayignore. Runs, whatever they are called, are sent only
-/// where that takes them back.
+/// FolderRules say what is sent.
 [[nodiscard]] Scan scan_folder(const std::filesystem::path& folder, const ScanOptions& options);
 
 }  // namespace assay::code

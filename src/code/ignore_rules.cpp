@@ -89,22 +89,11 @@ void IgnoreRules::add(std::string_view text) {
   }
 }
 
-const IgnoreRules::Rule* IgnoreRules::last_that_fits(const std::string& path,
-                                                     bool is_folder) const {
+std::optional<bool> IgnoreRules::says(const std::string& path, bool is_folder) const {
   const std::vector<std::string> names = names_of(path);
   for (const Rule& rule : rules_ | std::views::reverse)
-    if ((is_folder || !rule.folders_only) && matches(rule.parts, names)) return &rule;
-  return nullptr;
-}
-
-bool IgnoreRules::ignores(const std::string& path, bool is_folder) const {
-  const Rule* const rule = last_that_fits(path, is_folder);
-  return rule != nullptr && !rule->takes_back;
-}
-
-bool IgnoreRules::takes_back(const std::string& path, bool is_folder) const {
-  const Rule* const rule = last_that_fits(path, is_folder);
-  return rule != nullptr && rule->takes_back;
+    if ((is_folder || !rule.folders_only) && matches(rule.parts, names)) return !rule.takes_back;
+  return std::nullopt;
 }
 
 bool looks_secret(const std::string& path) {
@@ -154,6 +143,11 @@ bool looks_secret(const std::string& path) {
 
 bool begins_like_a_key(std::string_view head) {
   head = trim(head);
+  if (head.starts_with('{')) {
+    constexpr std::string_view kKey = "\"secret_key\"";
+    const std::size_t at = head.find(kKey);
+    return at != std::string_view::npos && trim(head.substr(at + kKey.size())).starts_with(':');
+  }
   const std::string_view line = head.substr(0, head.find('\n'));
   return line.starts_with("-----BEGIN ") && line.find("PRIVATE KEY") != std::string_view::npos;
 }

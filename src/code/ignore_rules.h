@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,11 +16,13 @@ class IgnoreRules {
   /// Adds the rules of a text behind those that there are.
   void add(std::string_view text);
 
-  /// Of a path from the folder, with "/". What lies in an ignored folder is ignored, whatever the
-  /// rules say about it: who walks the folder does not enter it.
-  [[nodiscard]] bool ignores(const std::string& path, bool is_folder) const;
-  /// Whether a rule with `!` has the last word on it: it is wanted, whatever it is.
-  [[nodiscard]] bool takes_back(const std::string& path, bool is_folder) const;
+  /// Of a path from the folder, with "/": whether the last rule that fits ignores it or takes it
+  /// back; nothing when no rule fits. What lies in an ignored folder is ignored, whatever the rules
+  /// say about it: who walks the folder does not enter it.
+  [[nodiscard]] std::optional<bool> says(const std::string& path, bool is_folder) const;
+  [[nodiscard]] bool ignores(const std::string& path, bool is_folder) const {
+    return says(path, is_folder).value_or(false);
+  }
 
  private:
   struct Rule {
@@ -27,9 +30,6 @@ class IgnoreRules {
     bool takes_back = false;
     bool folders_only = false;
   };
-  /// Null: none fits.
-  [[nodiscard]] const Rule* last_that_fits(const std::string& path, bool is_folder) const;
-
   std::vector<Rule> rules_;
 };
 
@@ -39,7 +39,8 @@ extern const std::string_view kUsualRules;
 
 /// Whether a file's name says that it holds a secret: .env, id_rsa, *.pem, tokens.
 [[nodiscard]] bool looks_secret(const std::string& path);
-/// Whether a file's first bytes are those of a private key.
+/// Whether a file's first bytes are those of a private key, or of JSON with a secret_key, which is
+/// how files of credentials for an object store look.
 [[nodiscard]] bool begins_like_a_key(std::string_view head);
 
 }  // namespace assay::code

@@ -107,6 +107,9 @@ asio::awaitable<void> CloudBackend::prepare() {
           asio::post(context_.loop, [this, text] { context_.observer.waiting(text); });
         });
   });
+  const std::string line =
+      co_await run_on_thread([&] { return cloud::left_out_line(code_of(options_)); });
+  if (!line.empty()) context_.observer.warning(options_.code.string() + ": " + line);
 }
 
 asio::awaitable<Json> CloudBackend::describe() {

@@ -4,12 +4,6 @@
 
 namespace assay::launch {
 
-cloud::FolderFiles CloudService::code_files(const std::filesystem::path& folder,
-                                            const plan::CasePlan& /*plan_case*/,
-                                            const std::filesystem::path& /*scratch*/) const {
-  return cloud::files_of(folder);
-}
-
 std::optional<double> CloudService::device_utilization(const std::string& /*id*/, int /*instances*/,
                                                        const std::stop_token& /*stop*/) {
   return std::nullopt;

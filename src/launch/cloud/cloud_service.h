@@ -47,10 +47,11 @@ class CloudService {
   virtual void check_cases(const plan::Plan& plan) const = 0;
   /// Whether it has what the plan needs. Gives what it runs jobs on, for system.json.
   [[nodiscard]] virtual Json check(const plan::Plan& plan, const std::stop_token& stop) = 0;
-  /// The files that are the code of this case; `scratch` is for what is made for it.
-  [[nodiscard]] virtual cloud::FolderFiles code_files(const std::filesystem::path& folder,
-                                                      const plan::CasePlan& plan_case,
-                                                      const std::filesystem::path& scratch) const;
+  /// The files that are the code of this case, as code_of() has them; `scratch` is for what is made
+  /// for it.
+  [[nodiscard]] virtual cloud::FolderFiles code_files(
+      const std::filesystem::path& folder, const plan::CasePlan& plan_case,
+      const std::filesystem::path& scratch) const = 0;
   [[nodiscard]] virtual Executed executed(const RoundJob& job) const = 0;
 
   /// The job that was created for this very round, if there is one.

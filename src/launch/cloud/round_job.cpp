@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "cloud/sync.h"
 #include "core/error.h"
 
 namespace assay::launch {
@@ -25,9 +24,23 @@ RoundJob round_job(const plan::JobServiceOptions& options, const plan::Plan& pla
           own + "out/", own + "log/"};
 }
 
+cloud::FolderContent code_of(const plan::JobServiceOptions& options) {
+  return cloud::content_of(options.code, options.credentials);
+}
+
+void need_uploaded(const plan::JobServiceOptions& options, const std::string& program) {
+  const std::string name = std::filesystem::path(program).lexically_normal().generic_string();
+  if (!code_of(options).files.contains(name))
+    throw Error(ErrorKind::config, "the program '" + program + "' is not uploaded",
+                options.code.string(),
+                fmt::format("write !{} into the folder's .assayignore, and the same of the folders "
+                            "that it lies in",
+                            name));
+}
+
 std::string code_hash_or_words(const plan::JobServiceOptions& options) {
   try {
-    return cloud::hash_of(cloud::files_of(options.code));
+    return cloud::hash_of(code_of(options).files);
   } catch (const Error&) {
     return "SHA256-OF-THE-CODE";
   }

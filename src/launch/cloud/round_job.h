@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "cloud/sync.h"
 #include "plan/launchers/job_service_options.h"
 #include "plan/plan.h"
 
@@ -34,6 +35,12 @@ struct RoundJob {
 [[nodiscard]] Json describe_rounds(const plan::JobServiceOptions& options, const plan::Plan& plan,
                                    const std::string& code_hash,
                                    const std::function<Json(const RoundJob&)>& describe);
+
+/// The code that is uploaded: of its folder what is sent anywhere, without the credentials.
+[[nodiscard]] cloud::FolderContent code_of(const plan::JobServiceOptions& options);
+
+/// Throws Error of kind config when `program`, a file of the code's folder, is not uploaded.
+void need_uploaded(const plan::JobServiceOptions& options, const std::string& program);
 
 /// The code's hash, or words in its place where it cannot be read: the run says what is wrong.
 [[nodiscard]] std::string code_hash_or_words(const plan::JobServiceOptions& options);

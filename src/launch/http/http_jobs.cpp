@@ -110,6 +110,7 @@ void HttpJobs::check_cases(const plan::Plan& plan) const {
     if (!std::filesystem::is_regular_file(options_.code / program, ec))
       throw Error(ErrorKind::config, "there is no file '" + program + "'", options_.code.string(),
                   "the command of a case starts in the folder cluster.http.code");
+    need_uploaded(options_, program);
   }
 }
 
@@ -128,6 +129,12 @@ Json HttpJobs::check(const plan::Plan& plan, const std::stop_token& stop) {
                               plan_case.name, plan_case.nodes, most),
                   plan.suite_file);
   return {{"service", text_at(service, "service")}, {"max_instances", most}};
+}
+
+cloud::FolderFiles HttpJobs::code_files(const std::filesystem::path& /*folder*/,
+                                        const plan::CasePlan& /*plan_case*/,
+                                        const std::filesystem::path& /*scratch*/) const {
+  return code_of(options_).files;
 }
 
 Executed HttpJobs::executed(const RoundJob& job) const {

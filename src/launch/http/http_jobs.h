@@ -32,6 +32,9 @@ class HttpJobs final : public CloudService {
 
   void check_cases(const plan::Plan& plan) const override;
   Json check(const plan::Plan& plan, const std::stop_token& stop) override;
+  cloud::FolderFiles code_files(const std::filesystem::path& folder,
+                                const plan::CasePlan& plan_case,
+                                const std::filesystem::path& scratch) const override;
   Executed executed(const RoundJob& job) const override;
   std::optional<ServiceJob> find(const RoundJob& job, const std::stop_token& stop) override;
   ServiceJob create(const RoundJob& job, const std::stop_token& stop) override;

@@ -25,6 +25,7 @@ void ModelArtsRounds::check_cases(const plan::Plan& plan) const {
       throw Error(ErrorKind::config, "there is no boot file '" + plan_case.command.at(0) + "'",
                   options_.code.string(),
                   "the first word of the case's command is a file in cluster.modelarts.code");
+    need_uploaded(options_, plan_case.command.at(0));
     // The code is not read yet; its hash is as long as this.
     cloud::check(training_job_spec(
         options_, round_job(options_, plan, plan_case, job_name(options_, plan, plan_case, 1, 0),
@@ -74,7 +75,7 @@ Json ModelArtsRounds::check_flavor(const plan::Plan& plan, const std::stop_token
 cloud::FolderFiles ModelArtsRounds::code_files(const std::filesystem::path& folder,
                                                const plan::CasePlan& plan_case,
                                                const std::filesystem::path& scratch) const {
-  cloud::FolderFiles files = CloudService::code_files(folder, plan_case, scratch);
+  cloud::FolderFiles files = code_of(options_).files;
   if (!options_.v1()) return files;
   const std::string name =
       (std::filesystem::path(plan_case.command.at(0)).parent_path() / "ma-pre-start.sh")

@@ -106,6 +106,11 @@ cases:
                                     (folder_ / "go").string(), limits));
     return (folder_ / "suite.yaml").string();
   }
+  void edit_suite(const std::string& from, const std::string& to) {
+    std::string text = read_file(folder_ / "suite.yaml");
+    text.replace(text.find(from), from.size(), to);
+    write("suite.yaml", text);
+  }
   void fault(const Json& fault) { write("faults.json", Json::array({fault}).dump()); }
   void clear_faults() { write("faults.json", "[]"); }
   /// How many requests began so.
@@ -173,6 +178,41 @@ TEST_F(HttpRun, UploadsRunsMirrorsFetchesAndJudges) {
               AllOf(HasSubstr("s3://bench/"),
                     HasSubstr(round["executed"][0]["program"]["sha256"].get<std::string>())));
   EXPECT_EQ(read_json(latest() / "fit/round1/results/instance1.json")["instance"], 1);
+}
+
+TEST_F(HttpRun, KeysVersionsAndItsOwnResultsAreNotUploaded) {
+  const std::string file = suite("find . -type f | sed 's/^/has /'" + std::string(kResults));
+  edit_suite("credentials: key.json", "credentials: code/own key");
+  fs::create_directories(folder_ / "code/.git");
+  write("code/.git/config", "url = https://me:password@git");
+  write("code/token", kToken);
+  fs::rename(folder_ / "key.json", folder_ / "code/own key");
+  std::string program;
+  for (int i = 0; i < 2; ++i) {
+    const CommandResult run = assay({"run", file, "--out", "code/runs"});
+    EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+    EXPECT_THAT(run.err + run.out, HasSubstr("not uploaded: own key, token, .git, runs"));
+    const std::string log =
+        read_file(folder_ / "code/runs/latest/fit/round1/worker-0_noderank0/rank0.out.log");
+    EXPECT_THAT(log,
+                AllOf(HasSubstr("has ./fit.sh"), Not(HasSubstr("own key")), Not(HasSubstr("token")),
+                      Not(HasSubstr(".git")), Not(HasSubstr("runs/"))));
+    const Json round = read_json(folder_ / "code/runs/latest/result.json")["cases"][0]["rounds"][0];
+    const std::string hash = round["executed"][0]["program"]["sha256"];
+    EXPECT_TRUE(program.empty() || program == hash) << program << " " << hash;
+    program = hash;
+  }
+}
+
+TEST_F(HttpRun, AProgramThatIsNotUploadedIsRefused) {
+  const std::string file = suite(kResults);
+  fs::create_directories(folder_ / "code/build");
+  write("code/build/fit.sh", kResults);
+  edit_suite("[sh, fit.sh", "[build/fit.sh");
+  const CommandResult run = assay({"run", file});
+  EXPECT_EQ(run.status.code, 2) << run.out << run.err;
+  EXPECT_THAT(run.err, AllOf(HasSubstr("the program 'build/fit.sh' is not uploaded"),
+                             HasSubstr("!build/fit.sh")));
 }
 
 TEST_F(HttpRun, IsTheExampleThatTheDocumentsShow) {

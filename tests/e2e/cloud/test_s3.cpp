@@ -161,7 +161,7 @@ TEST_F(S3rver, TakesAndGivesFilesInOnePieceAndInParts) {
 TEST_F(S3rver, SynchronizingAFolderWithSpacesIsStable) {
   ObsBucket bucket = store();
   for (int i = 0; i < 10; ++i) (void)make_file(fmt::format("data/a b/file {}+{}", i, i), 100);
-  const FolderFiles files = files_of(folder_ / "data");
+  const FolderFiles files = content_of(folder_ / "data").files;
   EXPECT_EQ(sync_files(bucket, files, "job/").uploaded, 10U);
   const SyncReport again = sync_files(bucket, files, "job/");
   EXPECT_EQ(again.uploaded, 0U);

@@ -48,7 +48,7 @@ TEST_F(Secrets, AreInNothingThatIsWritten) {
   for (CredentialSource* source : {static_cast<CredentialSource*>(&credentials_),
                                    static_cast<CredentialSource*>(&temporary)}) {
     ObsBucket store(client_, *source, obs_options(), "bucket-one");
-    (void)sync_files(store, files_of(folder_ / "code"), "code/");
+    (void)sync_files(store, content_of(folder_ / "code").files, "code/");
     (void)store.get_file("code/large.bin", folder_ / "back.bin");
     say([&] { (void)store.get("missing"); });
     fault({{"kind", "drop-reply"}, {"count", -1}});

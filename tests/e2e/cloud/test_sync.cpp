@@ -20,7 +20,7 @@ class Sync : public EmulatorTest {
   }
   SyncReport sync() {
     ObsBucket store = bucket();
-    return sync_files(store, files_of(folder_ / "code"), "job/code/");
+    return sync_files(store, content_of(folder_ / "code").files, "job/code/");
   }
 };
 
@@ -89,6 +89,23 @@ TEST_F(Sync, LeavesOutWhatTheFolderIgnores) {
   EXPECT_EQ(bucket().list("job/code/").at(0).key, "job/code/a.py");
 }
 
+TEST_F(Sync, SecretsVersionsAndRunsStayHere) {
+  for (const char* name : {"a.py", "token", ".git/config", "out/run1/plan.json",
+                           "out/run1/journal.jsonl", "out/run1/fit/rank0.out.log", "results/x"})
+    write(name, name);
+  write("mine.json", R"({"access_key": "a", "secret_key": "b"})");
+  write("odd name", R"({"user": "of this very store"})");
+  const FolderContent content = content_of(folder_ / "code", folder_ / "code/odd name");
+  EXPECT_EQ(left_out_line(content),
+            "not uploaded: mine.json, odd name, token, .git, out/run1, results (.assayignore "
+            "decides)");
+  ObsBucket store = bucket();
+  EXPECT_EQ(sync_files(store, content.files, "job/code/").uploaded, 1U);
+  write(".assayignore", "!token\n!odd*\n!/results/\n!.git\n");
+  EXPECT_EQ(left_out_line(content_of(folder_ / "code", folder_ / "code/odd name")),
+            "not uploaded: mine.json, odd name, .git, out/run1 (.assayignore decides)");
+}
+
 TEST_F(Sync, LinksAreFollowedAlsoToFolders) {
   namespace fs = std::filesystem;
   write("a.py", "1");
@@ -113,17 +130,20 @@ TEST_F(Sync, RefusesToEmptyABucket) {
   write("a.py", "a");
   ObsBucket store = bucket();
   for (const std::string prefix : {"", "/", "folder", "/folder/"})
-    EXPECT_THAT(error_of([&] { return sync_files(store, files_of(folder_ / "code"), prefix); }),
-                HasSubstr("not a folder of a bucket"));
+    EXPECT_THAT(
+        error_of([&] { return sync_files(store, content_of(folder_ / "code").files, prefix); }),
+        HasSubstr("not a folder of a bucket"));
   make_directories(folder_ / "nothing");
-  EXPECT_THAT(error_of([&] { return sync_files(store, files_of(folder_ / "nothing"), "job/"); }),
-              HasSubstr("no file"));
+  EXPECT_THAT(
+      error_of([&] { return sync_files(store, content_of(folder_ / "nothing").files, "job/"); }),
+      HasSubstr("no file"));
 }
 
 TEST_F(Sync, NamesAFolderThatDoesNotExist) {
   ObsBucket store = bucket();
-  EXPECT_THAT(error_of([&] { return sync_files(store, files_of(folder_ / "missing"), "job/"); }),
-              HasSubstr("missing"));
+  EXPECT_THAT(
+      error_of([&] { return sync_files(store, content_of(folder_ / "missing").files, "job/"); }),
+      HasSubstr("missing"));
 }
 
 TEST(SyncPlan, ComparesByContent) {

@@ -71,6 +71,14 @@ TEST_F(ScannedFolder, LeavesOutTheDataOfAServerThatWasStartedHere) {
   EXPECT_THAT(paths(), ElementsAre("a.py"));
 }
 
+TEST_F(ScannedFolder, LeavesOutRunsWhereverTheyLie) {
+  for (const char* name :
+       {"a.py", "out/r/plan.json", "out/r/journal.jsonl", "out/r/fit/log", "out/plan.json",
+        ".assay-history.db", "kept/.assay-history.db", "kept/notes"})
+    write(name);
+  EXPECT_THAT(paths(), ElementsAre("a.py", "out/plan.json"));
+}
+
 TEST_F(ScannedFolder, FollowsItsOwnRules) {
   write(".assayignore", "*.bin\n!/build/\n!.git\n");
   for (const char* name : {"a.bin", "build/x", ".git/config"}) write(name);
@@ -86,6 +94,21 @@ TEST_F(ScannedFolder, NamesLikelySecretsAndLeavesThemOut) {
   options_.send_secrets = true;
   EXPECT_THAT(paths(), ElementsAre(".env", "a.py", "deploy"));
   EXPECT_THAT(scan().secrets, ElementsAre());
+}
+
+TEST_F(ScannedFolder, KnowsCredentialsOfAStoreByTheirContent) {
+  write("mine.json", R"({"access_key": "a", "secret_key": "b"})");
+  write("other.json", R"({"access": "secret_key"})");
+  EXPECT_THAT(paths(), ElementsAre("other.json"));
+  EXPECT_THAT(scan().secrets, ElementsAre("mine.json"));
+}
+
+TEST_F(ScannedFolder, SendsWhatLooksLikeASecretAndIsTakenBack) {
+  write(".assayignore", "!tokens.txt\n!schema.json\n!.git\n");
+  for (const char* name : {"tokens.txt", "sub/token", ".git/config"}) write(name);
+  write("schema.json", R"({"secret_key": {"type": "string"}})");
+  EXPECT_THAT(paths(), ElementsAre(".assayignore", "schema.json", "tokens.txt"));
+  EXPECT_THAT(scan().secrets, ElementsAre("sub/token"));
 }
 
 TEST_F(ScannedFolder, KeepsLinksThatStayInside) {
