@@ -48,28 +48,41 @@ RankLiveness RankWatch::look(std::int64_t mono_ns, const Ranks& ranks, std::size
 
 std::vector<RankLiveness> RankWatch::silent(std::int64_t mono_ns, const Ranks& ranks) {
   std::vector<RankLiveness> out;
+  std::vector<std::size_t> at;  // the rank of each
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (!ranks[i]->running()) continue;
     RankLiveness rank = look(mono_ns, ranks, i);
     if (silence(rank) < told_after_s_) continue;
-    rank.state = std::string(1, process_state(ranks[i]->pid()));
-    rank.waits_in = wait_channel(ranks[i]->pid());
     out.push_back(std::move(rank));
+    at.push_back(i);
   }
   if (out.empty())
     first_.reset();  // the next silence is another one
   else
-    read_cpu(mono_ns, ranks);
+    read(mono_ns, ranks);
+  for (std::size_t n = 0; n < out.size(); ++n) {
+    const pid_t pid = telling_process(ranks, at[n]);
+    out[n].state = std::string(1, process_state(pid));
+    out[n].waits_in = wait_channel(pid);
+  }
   std::ranges::stable_sort(out, std::ranges::greater{}, silence);
   if (out.size() > kMaxRanksTold) out.resize(kMaxRanksTold);
   return out;
 }
 
-void RankWatch::read_cpu(std::int64_t mono_ns, const Ranks& ranks) {
+// A rank may be a shell or a launcher, which waits for what really hangs.
+pid_t RankWatch::telling_process(const Ranks& ranks, std::size_t i) const {
+  const pid_t own = ranks[i]->pid();
+  if (!first_ || i >= last_.telling.size()) return own;
+  const pid_t pid = last_.telling[i];
+  return process_state(pid) == '\0' ? own : pid;
+}
+
+void RankWatch::read(std::int64_t mono_ns, const Ranks& ranks) {
   if (elsewhere_ || (first_ && mono_ns - last_.mono_ns < read_every_ns_)) return;
   std::vector<pid_t> pids;
   for (const auto& rank : ranks) pids.push_back(rank->pid());
-  last_ = {mono_ns, tree_cpu_s(pids)};
+  last_ = {mono_ns, tree_cpu_s(pids), telling_processes(pids)};
   if (!first_) first_ = last_;
 }
 

@@ -27,10 +27,12 @@ class RankWatch {
  private:
   struct Reading {
     std::int64_t mono_ns = 0;
-    std::vector<double> cpu_s;  // by rank
+    std::vector<double> cpu_s;   // by rank
+    std::vector<pid_t> telling;  // the process of each rank that is waited for, by what is seen
   };
 
-  void read_cpu(std::int64_t mono_ns, const Ranks& ranks);
+  void read(std::int64_t mono_ns, const Ranks& ranks);
+  [[nodiscard]] pid_t telling_process(const Ranks& ranks, std::size_t i) const;
   [[nodiscard]] RankLiveness look(std::int64_t mono_ns, const Ranks& ranks, std::size_t i) const;
 
   double told_after_s_;

@@ -135,6 +135,39 @@ std::vector<double> tree_cpu_s(const std::vector<pid_t>& roots) {
   return out;
 }
 
+std::vector<pid_t> telling_processes(const std::vector<pid_t>& roots) {
+  std::multimap<pid_t, pid_t> children;
+  std::map<pid_t, char> states;
+  for (const pid_t pid : all_pids()) {
+    const auto stat = read_stat(pid);
+    if (!stat || dead(stat->state)) continue;
+    children.emplace(stat->parent, pid);
+    states[pid] = stat->state;
+  }
+  const auto is_in = [&](pid_t pid, std::string_view wanted) {
+    const auto found = states.find(pid);
+    return found != states.end() && wanted.find(found->second) != std::string_view::npos;
+  };
+  std::vector<pid_t> out;
+  for (const pid_t root : roots) {
+    std::vector<pid_t> tree{root};
+    for (std::size_t i = 0; i < tree.size(); ++i) {
+      const auto [first, last] = children.equal_range(tree[i]);
+      for (auto it = first; it != last; ++it) tree.push_back(it->second);
+    }
+    pid_t telling = root;
+    while (children.count(telling) == 1) telling = children.find(telling)->second;
+    for (const std::string_view wanted : {"Tt", "D"}) {
+      const auto found = std::ranges::find_if(tree, [&](pid_t pid) { return is_in(pid, wanted); });
+      if (found == tree.end()) continue;
+      telling = *found;
+      break;
+    }
+    out.push_back(telling);
+  }
+  return out;
+}
+
 bool is_below(pid_t pid, std::string_view program) {
   constexpr int kDeepest = 1000;  // parents may change while they are read
   for (int i = 0; pid > 1 && i < kDeepest; ++i) {

@@ -26,6 +26,11 @@ namespace assay {
 /// that is gone. One look at /proc for all of them.
 [[nodiscard]] std::vector<double> tree_cpu_s(const std::vector<pid_t>& roots);
 
+/// Of each process and all below it the one that tells best why nothing happens: one that was
+/// stopped, else one that the kernel holds, else the last of a row of only children (what a shell
+/// waits for), which is the process itself where it has several or none. One look at /proc.
+[[nodiscard]] std::vector<pid_t> telling_processes(const std::vector<pid_t>& roots);
+
 /// The kernel's function that a process sleeps in ("futex_wait_queue"); empty: it does not sleep,
 /// or the kernel does not tell.
 [[nodiscard]] std::string wait_channel(pid_t pid);

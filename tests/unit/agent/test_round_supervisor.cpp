@@ -183,6 +183,13 @@ TEST_F(Rounds, TheTimeLimitTellsWhatTheSilentRanksDo) {
   EXPECT_EQ(first("rank_exit")["rank"], 0);
 }
 
+TEST_F(Rounds, TheTimeLimitTellsOfAProcessThatWasStoppedBelowARank) {
+  RoundRequest round = request("sh -c 'kill -STOP $$; :'; :");
+  round.time_limit = 1s;
+  run(round);
+  EXPECT_EQ(first("limit")["silent"][0]["state"], "T");
+}
+
 TEST_F(Rounds, HeartbeatsTellOfARankThatStoppedSteppingThoughItPrints) {
   RoundRequest round = request(
       "for i in 1 2 3; do echo '[PerfLog] {\"event\": \"STEP_END\", \"step\": '$i'}'; done\n"

@@ -347,6 +347,26 @@ TEST(Child, TwoHundredRunAtOnce) {
   }
 }
 
+TEST(TellingProcess, IsTheOneThatWasStoppedElseWhatAShellWaitsFor) {
+  const Child wrapper = shell("sh -c 'sleep 60; :'; :");
+  const auto below = [&] { return descendants(wrapper.pid()); };
+  ASSERT_TRUE(eventually([&] { return below().size() == 2; }));
+  const pid_t inner = below()[0];
+  const pid_t sleeper = below()[1];
+  EXPECT_EQ(telling_processes({wrapper.pid()}), std::vector<pid_t>{sleeper});
+  send_signal(inner, SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return process_state(inner) == 'T'; }));
+  EXPECT_EQ(telling_processes({wrapper.pid(), sleeper}), (std::vector<pid_t>{inner, sleeper}));
+  for (const pid_t pid : {inner, sleeper}) send_signal(pid, SIGKILL);
+}
+
+TEST(TellingProcess, OfOneWithSeveralChildrenIsItself) {
+  const Child parent = shell("sleep 60 & sleep 60 & wait");
+  ASSERT_TRUE(eventually([&] { return descendants(parent.pid()).size() == 2; }));
+  EXPECT_EQ(telling_processes({parent.pid()}), std::vector<pid_t>{parent.pid()});
+  for (const pid_t pid : descendants(parent.pid())) send_signal(pid, SIGKILL);
+}
+
 TEST(ProcessName, FindsItsProcessUntilThatIsGone) {
   Child child = spawn({.argv = {"sleep", "60"}});
   const std::string name = process_name(child.pid());
