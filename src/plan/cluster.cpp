@@ -87,11 +87,24 @@ void leave_out(const Node& node, std::vector<Host>& hosts) {
   if (hosts.empty()) node.fail("every host is excluded");
 }
 
+/// Who chooses hosts by itself is not told so by keys that only a list of hosts obeys.
+void refuse_with_chosen_hosts(const Mapping& map, const Cluster& cluster) {
+  if (!cluster.traits.chooses_hosts) return;
+  if (const Node* exclude = map.find("exclude"))
+    exclude->fail("the launcher '" + cluster.launcher() +
+                      "' chooses hosts by itself: 'exclude' would have no effect",
+                  "with Slurm, cluster.slurm.exclude names hosts that are not taken");
+  if (const Node* nodes = map.find("min_nodes"))
+    nodes->fail(
+        "the launcher '" + cluster.launcher() +
+            "' gives each case the nodes that it asks for: 'min_nodes' would have no effect",
+        "leave it out; 'nodes' of a case says how many it has");
+}
+
 int read_min_nodes(const Node& node, const Cluster& cluster) {
   const auto wanted = node.integer(1, kMaxNodes);
   const std::size_t hosts =
       cluster.hosts.empty() && cluster.traits.one_machine ? 1 : cluster.hosts.size();
-  // Hosts that are not listed are chosen by somebody else, who gives what the cases need.
   if (hosts > 0 && wanted > static_cast<std::int64_t>(hosts))
     node.fail(
         fmt::format("min_nodes is {}, but the cluster has {}", wanted, counted(hosts, "host")),
@@ -106,6 +119,7 @@ Cluster read_cluster(const Node& node) {
   Cluster cluster;
   const std::string launcher = map.choice("launcher", launcher_names());
   cluster.use_launcher(read_launcher_options(launcher, map, node));
+  refuse_with_chosen_hosts(map, cluster);
   if (const Node* hosts = map.find("hosts")) cluster.hosts = read_hosts(*hosts);
   if (const Node* exclude = map.find("exclude")) leave_out(*exclude, cluster.hosts);
   if (const Node* nodes = map.find("min_nodes"))

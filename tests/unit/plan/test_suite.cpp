@@ -232,6 +232,17 @@ TEST(SuiteErrors, OfHostsThatAreExcludedNameThePlace) {
   EXPECT_THAT(with("exclude: [n3]"), StartsWith("s.yaml:2:"));
 }
 
+TEST(SuiteErrors, KeysThatALauncherWhichChoosesHostsWouldNotObeyAreRefused) {
+  const auto with = [](const std::string& more) {
+    return suite_error("cases: [a:b:c:1:1:1]\ncluster: {launcher: slurm, " + more + "}\n");
+  };
+  EXPECT_THAT(with("min_nodes: 2"), HasSubstr("'min_nodes' would have no effect"));
+  EXPECT_THAT(with("hosts: [x1, x2], exclude: [x2]"),
+              HasSubstr("the launcher 'slurm' chooses hosts by itself"));
+  EXPECT_THAT(with("hosts: [x1, x2], exclude: [x2]"), HasSubstr("cluster.slurm.exclude"));
+  EXPECT_THAT(with("min_nodes: 2"), StartsWith("s.yaml:2:"));
+}
+
 TEST(SuiteErrors, PortsAreNoPartOfAHostsName) {
   const auto with = [](const std::string& host) {
     return suite_error("cases: [a:b:c:1:1:1]\ncluster: {launcher: ssh, hosts: ['" + host + "']}\n");
