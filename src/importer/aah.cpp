@@ -312,6 +312,9 @@ class Importer {
     out += fmt::format("    nodes: {}\n", own_machines ? concurrency_ : 1);
     out += fmt::format("    procs: {}\n",
                        std::max(1, trial_.devices) * (own_machines ? 1 : concurrency_));
+    if (!trial_.visible_variable.empty())
+      out += fmt::format("    env: {{{}: {}}}\n", trial_.visible_variable,
+                         in_quotes(trial_.visible_devices));
     out += "    rules: # when AIPerf counts a score\n";
     out += "      automl-accuracy: {min: 0.7}\n";
     out += "      automl-hour: {severity: invalid}\n";

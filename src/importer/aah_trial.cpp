@@ -88,15 +88,21 @@ class CommandReader {
                             "trials are trained for longer and longer: 15, 30, 45 and 60 epochs");
   }
 
-  // How many devices a list of them names.
-  int listed_devices(const std::string& name, const std::string& value) const {
+  // How many devices a list of them names. Which they are is kept where they are not the first
+  // ones, which a rank takes by itself.
+  int listed_devices(const std::string& name, const std::string& value) {
     if (value.empty()) return 0;
     std::set<std::string_view> seen;
-    for (const std::string_view part : split(value, ','))
+    bool first_ones = true;
+    for (const std::string_view part : split(value, ',')) {
+      first_ones = first_ones && trim(part) == fmt::format("{}", seen.size());
       if (trim(part).empty() || !seen.insert(trim(part)).second)
         entry_.value.fail(
             fmt::format("{}={} does not name every device once", name, printable(value)),
             "write it as 0,1,2,3");
+    }
+    out_.visible_variable = first_ones ? "" : name;
+    out_.visible_devices = first_ones ? "" : value;
     return static_cast<int>(seen.size());
   }
 

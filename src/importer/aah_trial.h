@@ -22,8 +22,10 @@ struct AahTrial {
   double final_lr = 0;
   double smoothing = 0.1;
   bool slurm = false;
-  bool cifar = false;  ///< a script for CIFAR-10, which has defaults of its own
-  int devices = 0;     ///< of a node; 0: none are named
+  bool cifar = false;              ///< a script for CIFAR-10, which has defaults of its own
+  int devices = 0;                 ///< of a node; 0: none are named
+  std::string visible_variable{};  ///< that names devices other than the first ones of a node
+  std::string visible_devices{};   ///< its value
   std::string vendor = "nvidia";
 };
 

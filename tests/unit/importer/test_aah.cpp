@@ -247,6 +247,17 @@ TEST(ImportAah, RunsOnThisMachineWithoutSrun) {
   EXPECT_EQ(suite.cases[0].procs, 4);
 }
 
+TEST(ImportAah, KeepsWhichDevicesAreMeant) {
+  const auto env = [](const std::string& devices) {
+    const AahImport import =
+        import_aah_text(replaced(kGuide, "0,1,2,3,4,5,6,7", devices), "config.yml");
+    return plan::parse_suite(import.suite_yaml, "suite.yaml").cases[0].env.json();
+  };
+  EXPECT_EQ(env("4,5,6,7"), (Json{{"CUDA_VISIBLE_DEVICES", "4,5,6,7"}}));
+  EXPECT_EQ(env("1,0"), (Json{{"CUDA_VISIBLE_DEVICES", "1,0"}}));
+  EXPECT_EQ(env("0,1,2,3"), Json());
+}
+
 TEST(ImportAah, WrongValuesAreErrorsAtTheirPlace) {
   const auto error = [](const std::string& from, const std::string& to) {
     return testing::error_of(
