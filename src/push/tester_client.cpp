@@ -131,7 +131,9 @@ class Push {
   // False: the test is not there any more, or is for something else; a new one is needed, unless
   // the run is another test already.
   bool send_manifest(const std::string& id) {
-    const auto answer = connection_.ask("PUT", test_path(id) + "/manifest", to_json(manifest_));
+    Json body = to_json(manifest_);
+    if (options_.test_id) body["reserved"] = true;  // it stays for its run when this is another
+    const auto answer = connection_.ask("PUT", test_path(id) + "/manifest", body);
     if (answer.status == 200) return true;
     const std::string code = text_at(object_at(answer.body, "error"), "code");
     ended_ = answer.status == 409 && code == "finished";

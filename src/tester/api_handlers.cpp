@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
+#include "core/json_access.h"
 #include "core/json_error.h"
 #include "core/json_fields.h"
 #include "core/parse_number.h"
@@ -155,14 +156,15 @@ std::optional<serve::HttpResponse> Api::put_manifest(const Call& call) {
   const TestRecord test = own_test(call);
   if (test.status == TestStatus::accepted || test.status == TestStatus::refused)
     throw serve::Refusal(409, "finished", "the test has ended", "make a new one");
-  const Manifest manifest =
-      parse_manifest(serve::parse_body(call.request.body, kMaxManifest), limits_.manifest);
+  const Json body = serve::parse_body(call.request.body, kMaxManifest);
+  const Manifest manifest = parse_manifest(body, limits_.manifest);
+  const bool reserved = true_at(body, "reserved");
   try {
-    records_.set_manifest(test.id, manifest, limits_.quota);
+    records_.set_manifest(test.id, manifest, limits_.quota, reserved);
   } catch (const serve::Refusal& refusal) {
     if (refusal.status != 507) throw;
     expire();
-    records_.set_manifest(test.id, manifest, limits_.quota);
+    records_.set_manifest(test.id, manifest, limits_.quota, reserved);
   }
   if (const auto described = records_.test(test.id))
     write_test_file(uploads_.folder(test.id), *described, manifest);

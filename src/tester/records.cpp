@@ -241,7 +241,8 @@ TestPage Records::list(const TestQuery& query) {
   return out;
 }
 
-void Records::set_manifest(const std::string& id, const Manifest& manifest, std::uint64_t quota) {
+void Records::set_manifest(const std::string& id, const Manifest& manifest, std::uint64_t quota,
+                           bool reserved) {
   const std::string hash = sha256(dump_line(to_json(manifest)));
   const std::scoped_lock lock(lock_);
   Transaction transaction(database_);
@@ -261,7 +262,7 @@ void Records::set_manifest(const std::string& id, const Manifest& manifest, std:
                            "see that test");
     refusal.more["test_id"] = same.text(0);
     same.reset();
-    database_.prepare("DELETE FROM tests WHERE id = ?1").bind(1, id).run();
+    if (!reserved) database_.prepare("DELETE FROM tests WHERE id = ?1").bind(1, id).run();
     transaction.commit();
     throw refusal;
   }

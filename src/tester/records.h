@@ -117,8 +117,10 @@ class Records {
 
   /// The first manifest stays: another one is a Refusal 409, more than `quota` bytes in all 507.
   /// A manifest that another test of the same token has, which was not refused, is a Refusal 409
-  /// "same_run" with that test's id as "test_id", and this test is removed.
-  void set_manifest(const std::string& id, const Manifest& manifest, std::uint64_t quota);
+  /// "same_run" with that test's id as "test_id"; this test is removed then, unless it is
+  /// `reserved`: it waits for the run that it was made for.
+  void set_manifest(const std::string& id, const Manifest& manifest, std::uint64_t quota,
+                    bool reserved = false);
   [[nodiscard]] std::optional<Manifest> manifest(const std::string& id);
   /// One file of the manifest; nothing when there is no such file.
   [[nodiscard]] std::optional<ManifestFile> file(const std::string& id, std::int64_t n);

@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "core/sha256.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "e2e/tester/tester_process.h"
 #include "send_signal.h"
@@ -97,6 +98,18 @@ TEST_F(Push, OfAHonestRunIsAccepted) {
   // Again: nothing is sent, the answer is the same.
   EXPECT_EQ(id_in(push(run).out), id);
   EXPECT_EQ(everything_written().find(alice_), std::string::npos) << "a token was written";
+}
+
+TEST_F(Push, OfARunThatIsATestAlreadyLeavesAReservedTestToItsOwnRun) {
+  const fs::path run = make_run();
+  start_tester();
+  const std::string first = id_in(push(run).out);
+  const CommandResult made = assay({"serve", "reserve", "alice", "--data", data_.string()});
+  const std::string reserved(trim(made.out));
+  const CommandResult wrong = push(run, {"--test", reserved});
+  EXPECT_NE(wrong.status.code, 0) << wrong.out;
+  EXPECT_THAT(wrong.err, HasSubstr("the run is test " + first + " already"));
+  EXPECT_EQ(ask("GET", "/api/v1/tests/" + reserved).json["status"], "open");
 }
 
 TEST_F(Push, OfABetterNumberIsRefusedByName) {

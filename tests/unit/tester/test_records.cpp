@@ -194,6 +194,14 @@ TEST_F(RecordsTest, TheSameRunIsOneTest) {
             }),
             "409 same_run");
   EXPECT_FALSE(records_.test(second));
+  const std::string reserved = make();
+  EXPECT_EQ(serve::refused([&] {
+              records_.set_manifest(reserved, manifest_of(5), 100, /*reserved=*/true);
+              return 0;
+            }),
+            "409 same_run");
+  EXPECT_TRUE(records_.test(reserved)) << "the run that it waits for comes yet";
+  records_.set_manifest(reserved, manifest_of(6), 100, /*reserved=*/true);
   // What was refused may be tried again.
   TestRecord end = *records_.test(first);
   end.status = TestStatus::refused;
