@@ -10,8 +10,6 @@ namespace assay {
 
 namespace {
 
-constexpr std::string_view kHidden = "(hidden)";
-
 bool holds_a_secret(std::string_view value) {
   static constexpr std::array<std::string_view, 8> kForms{
       "AKIA", "ghp_", "github_pat_", "hf_", "sk-", "xoxb-", "Bearer ", "-----BEGIN"};
@@ -45,7 +43,7 @@ bool names_a_secret(std::string_view variable) {
 
 std::string without_secret(std::string_view variable, std::string_view value) {
   if (value.empty()) return {};
-  return std::string(names_a_secret(variable) || holds_a_secret(value) ? kHidden : value);
+  return std::string(names_a_secret(variable) || holds_a_secret(value) ? kHiddenValue : value);
 }
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 
 #include "core/json_fields.h"
 #include "rest/change_guard.h"
+#include "rest/shown_submission.h"
 
 namespace assay::rest {
 
@@ -111,6 +112,11 @@ Json changeable_job(Call& call, const jobs::Job& job) {
           {"shared_with", call.context.accounts.shared_with(job.id)}};
 }
 
+jobs::Submission shown_to(const Call& call, const std::string& owner,
+                          const jobs::Submission& submission) {
+  return owner == call.caller().name ? submission : without_secrets(submission);
+}
+
 Json pending_json(const std::optional<jobs::Pending>& pending) {
   if (!pending) return {};
   return {{"kind", to_text(pending->kind)}, {"words", jobs::to_words(*pending)}};
@@ -139,7 +145,7 @@ Json job_json(Call& call, const platform::JobView& view) {
   if (view.place > 0) out["place"] = view.place;
   out["estimated_start"] = time_json(view.estimated_start_ns.value_or(0));
   out["pending"] = pending_json(view.pending);
-  out["submission"] = fields_to_json(job.submission);
+  out["submission"] = fields_to_json(shown_to(call, job.owner, job.submission));
   out["code"] = job.code;
   out["life"] = life_json(job.life, call.now_ns);
   out["attempts"] = attempts_json(call, job);

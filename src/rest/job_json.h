@@ -4,6 +4,10 @@
 
 namespace assay::rest {
 
+/// What a job or schedule of `owner` was submitted with, as the caller sees it: secrets are for who
+/// gave them.
+[[nodiscard]] jobs::Submission shown_to(const Call& call, const std::string& owner,
+                                        const jobs::Submission& submission);
 /// A line of a list; what it waits for is shown to those who may read it.
 [[nodiscard]] Json row_json(Call& call, const jobs::JobRow& row);
 /// The same of a job, found by its number.

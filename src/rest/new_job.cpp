@@ -6,6 +6,7 @@
 
 #include "core/json_fields.h"
 #include "core/text.h"
+#include "rest/shown_submission.h"
 
 namespace assay::rest {
 
@@ -60,6 +61,7 @@ jobs::NewJob new_job(const Call& call, Json body, std::vector<jobs::Problem>& pr
   jobs::ReadSubmission read = jobs::read_submission(body);
   problems = std::move(read.problems);
   out.submission = std::move(read.submission);
+  if (problems.empty()) problems = hidden_values(out.submission);
   if (!out.code.empty() && !call.context.code.has(out.owner, out.code))
     problems.push_back({"code", "there is no such upload of yours, or it is not complete"});
   check_team(call, out.team, problems);

@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "rest/call.h"
 #include "rest/change_guard.h"
+#include "rest/shown_submission.h"
 
 namespace assay::rest {
 
@@ -190,7 +191,11 @@ serve::HttpResponse put_template(Call& call) {
   Json complete = call.body;
   if (!complete.contains("name")) complete["name"] = "a template";
   if (!complete.contains("suite") && !complete.contains("command")) complete["command"] = "true";
-  const auto read = jobs::read_submission(complete);
+  auto read = jobs::read_submission(complete);
+  if (read.problems.empty() && scope != accounts::Scope::own)
+    for (const std::string& path : secrets_of(read.submission))
+      read.problems.push_back(
+          {path, "others would see this value: leave it out, for each to give their own"});
   if (!read.problems.empty()) {
     serve::Refusal refusal(422, "problems",
                            "the template has " + counted(read.problems.size(), "problem"));

@@ -9,6 +9,7 @@
 #include "rest/change_guard.h"
 #include "rest/job_json.h"
 #include "rest/new_job.h"
+#include "rest/shown_submission.h"
 
 namespace assay::rest {
 
@@ -107,7 +108,8 @@ serve::HttpResponse timeline(Call& call) {
 serve::HttpResponse suite(Call& call) {
   serve::HttpResponse response;
   response.type = "text/plain; charset=utf-8";
-  response.body = call.context.platform.suite_of(call.job->job.submission);
+  const jobs::Job& job = call.job->job;
+  response.body = call.context.platform.suite_of(shown_to(call, job.owner, job.submission));
   return response;
 }
 
@@ -136,6 +138,12 @@ serve::HttpResponse rerun(Call& call) {
   again.owner = call.caller().name;
   again.team = team_for(call, call.caller().is_in(job.team) ? job.team : std::string());
   again.submission = job.submission;
+  if (again.owner != job.owner)
+    if (const auto secrets = secrets_of(job.submission); !secrets.empty())
+      throw serve::Refusal(409, "has_secrets",
+                           fmt::format("the job has values that only {} knows: {}",
+                                       printable(job.owner), printable(join(secrets, ", "))),
+                           "submit it as your own, with your own values in their place");
   if (job.array_index) again.submission.array = std::to_string(*job.array_index);
   if (!job.code.empty() && !call.context.code.has(again.owner, job.code)) {
     if (again.owner != job.owner)

@@ -6,6 +6,7 @@
 #include "platform/schedules.h"
 #include "rest/call.h"
 #include "rest/change_guard.h"
+#include "rest/job_json.h"
 #include "rest/new_job.h"
 
 namespace assay::rest {
@@ -22,10 +23,11 @@ Json changeable_schedule(const platform::Schedule& one) {
           {"code", one.code}};
 }
 
-Json schedule_json(const platform::Schedule& one, jobs::WallTime now_ns) {
+Json schedule_json(const Call& call, const platform::Schedule& one) {
   Json out = {{"name", one.name}, {"owner", one.owner}};
   out.update(changeable_schedule(one));
-  out["next"] = time_json(platform::next_time(one, now_ns).value_or(0));
+  out["submission"] = fields_to_json(shown_to(call, one.owner, one.submission));
+  out["next"] = time_json(platform::next_time(one, call.now_ns).value_or(0));
   out["last"] = time_json(one.last_ns);
   out["last_job"] = one.last_job == 0 ? Json() : Json(one.last_job);
   out["last_error"] = one.last_error;
@@ -49,7 +51,7 @@ serve::HttpResponse schedules(Call& call) {
   Json out = Json::array();
   for (const platform::Schedule& one :
        call.context.schedules.of(sees_all(call) ? std::string() : call.caller().name))
-    out.push_back(schedule_json(one, call.now_ns));
+    out.push_back(schedule_json(call, one));
   return json_answer({{"schedules", out}});
 }
 
@@ -84,8 +86,8 @@ serve::HttpResponse put_schedule(Call& call) {
   }
   // As it is kept: what happened last, and when it is next, counts from now.
   for (const platform::Schedule& one : call.context.schedules.of(made.owner))
-    if (one.name == made.name) return json_answer(schedule_json(one, call.now_ns));
-  return json_answer(schedule_json(made, call.now_ns));
+    if (one.name == made.name) return json_answer(schedule_json(call, one));
+  return json_answer(schedule_json(call, made));
 }
 
 serve::HttpResponse delete_schedule(Call& call) {

@@ -146,6 +146,67 @@ TEST_F(PermissionsOverRest, WhomAJobIsSharedWithReadsIt) {
   EXPECT_EQ(ask({.method = "POST", .path = path + "/kill", .as = "eve"}).status, 403);
 }
 
+TEST_F(PermissionsOverRest, SecretsAreForWhoGaveThem) {
+  const auto made = [&](const Json& job) {
+    const Json answer = json({.method = "POST", .path = "/api/v1/jobs", .as = "ann", .body = job});
+    return fmt::format("/api/v1/jobs/{}", answer.at("jobs").at(0).at("id").get<int>());
+  };
+  const auto shown = [&](const std::string& path, const std::string& as) {
+    return ask({.path = path, .as = as}).body + ask({.path = path + "/suite", .as = as}).body;
+  };
+  Json job = submission();
+  job["command"] = "login s3cr3t-of-ann; train --lr 0.1";
+  job["env"] = {{"HF_TOKEN", "s3cr3t-of-ann"}, {"MY_PASSWORD", "abc"}, {"LR", "0.1"}};
+  const std::string command = made(job);
+  Json with_suite = {{"name", "a suite"}};
+  with_suite["suite"] =
+      "env:\n  HF_TOKEN: &token s3cr3t-of-ann\n  A_TOKEN: *token\n"
+      "cases:\n  - {name: main, command: [echo, s3cr3t-of-ann], env: "
+      "{DB_PASSWORD: 's3cr3t''s', API_KEY: \"s3cr3t\\\"x\", LR: '0.1'}}\n";
+  const std::string suite = made(with_suite);
+  with_suite["suite"] =
+      "env:\n  HF_TOKEN: |\n    s3cr3t-of-ann\n"
+      "cases:\n  - {name: main, command: 'true'}\n";
+  const std::string odd = made(with_suite);
+  for (const std::string& path : {command, suite, odd}) {
+    EXPECT_THAT(shown(path, "ann"), ::testing::HasSubstr("s3cr3t-of-ann"));
+    for (const char* other : {"bob", "vic", "root"}) {
+      EXPECT_THAT(shown(path, other), ::testing::Not(::testing::HasSubstr("s3cr3t"))) << path;
+      EXPECT_THAT(shown(path, other), ::testing::HasSubstr("(hidden)")) << path;
+    }
+    const auto again = ask({.method = "POST", .path = path + "/rerun", .as = "bob"});
+    EXPECT_EQ(again.status, 409) << again.body;
+    EXPECT_THAT(again.body, ::testing::HasSubstr("HF_TOKEN"));
+    EXPECT_EQ(ask({.method = "POST", .path = path + "/rerun", .as = "ann"}).status, 201);
+    // What another sees is not to be run: "(hidden)" is nobody's password.
+    const Json seen = json({.path = path, .as = "bob"})["submission"];
+    EXPECT_EQ(ask({.method = "POST", .path = "/api/v1/jobs", .as = "bob", .body = seen}).status,
+              422);
+  }
+  EXPECT_THAT(shown(command, "bob"), ::testing::Not(::testing::HasSubstr("\"abc\"")));
+  for (const std::string& path : {command, suite})
+    EXPECT_THAT(shown(path, "bob"), ::testing::HasSubstr("0.1"));
+
+  Json schedule = {{"cron", "@daily"}, {"job", job}};
+  ASSERT_LT(
+      ask({.method = "PUT", .path = "/api/v1/schedules/nightly", .as = "ann", .body = schedule})
+          .status,
+      300);
+  EXPECT_THAT(ask({.path = "/api/v1/schedules", .as = "ann"}).body,
+              ::testing::HasSubstr("s3cr3t-of-ann"));
+  EXPECT_THAT(ask({.path = "/api/v1/schedules", .as = "root"}).body,
+              ::testing::Not(::testing::HasSubstr("s3cr3t")));
+  const auto keep = [&](const std::string& scope) {
+    return ask({.method = "PUT",
+                .path = "/api/v1/templates/" + scope + "/login",
+                .as = "ann",
+                .body = job})
+        .status;
+  };
+  EXPECT_EQ(keep("own"), 200);
+  EXPECT_EQ(keep("team:vision"), 422);
+}
+
 TEST_F(PermissionsOverRest, NobodySubmitsForAnotherTeam) {
   Json job = submission();
   job["team"] = "speech";
