@@ -51,7 +51,7 @@ export async function render({main, place, life}) {
     job = await get(base);
     if (life.over) return;
     drawHead();
-    if (tab === 'brief' || (['report', 'endpoints'].includes(tab) && before !== job.state)) await draw();
+    if (tab === 'brief' || (tab === 'report' && !kEnded.has(job.state)) || (['report', 'endpoints'].includes(tab) && before !== job.state)) await draw();
   }
   async function draw() {
     if (tab === 'brief') await brief();

@@ -19,6 +19,7 @@
 #include "platform/schedules.h"
 #include "rest/event_hub.h"
 #include "rest/follower.h"
+#include "rest/open_judgements.h"
 #include "rest/open_streams.h"
 #include "rest/route.h"
 #include "rest/server_metrics.h"
@@ -61,6 +62,7 @@ struct Context {
   door::Door* door = nullptr;          ///< into jobs that run; none: nobody can enter
   oidc::Provider* provider = nullptr;  ///< of sign-ins; none: by name and password alone
   live::LiveRuns runs{};               ///< whose consoles and metrics are looked at
+  OpenJudgements judgements{};         ///< of runs that go on
   std::mutex settings{};               ///< over reading and changing the platform's settings
   SignInLimits sign_ins{};
   serve::RateLimiter by_user{500, 1000};

@@ -51,6 +51,19 @@ serve::HttpResponse result(Call& call) {
   return response;
 }
 
+// Of a run that goes on it is what the evidence that is there says.
+serve::HttpResponse judgement(Call& call) {
+  const std::filesystem::path run =
+      call.context.platform.run_of(call.job_id(), asked_attempt(call));
+  std::error_code ec;
+  if (run.empty() || jobs::is_final(call.job->job.life.state) ||
+      std::filesystem::exists(run / layout::kResult, ec))
+    return result(call);
+  serve::HttpResponse response;
+  response.body = *call.context.judgements.of(run);
+  return response;
+}
+
 // The report is what a run made: it may script itself, but is no page of this server.
 serve::HttpResponse report(Call& call) {
   serve::HttpResponse response;
@@ -142,7 +155,7 @@ std::vector<Route> result_routes() {
   return {of_jobs("/api/v1/jobs/compare", compare_jobs, "Jobs side by side", "Any"),
           of_jobs("/api/v1/jobs/compare.html", compare_page, "Jobs side by side, as a page",
                   "text/html"),
-          of_run("/api/v1/jobs/{id}/judgement", result, "What the judge says so far", "Any"),
+          of_run("/api/v1/jobs/{id}/judgement", judgement, "What the judge says so far", "Any"),
           of_run("/api/v1/jobs/{id}/result", result, "The result of the run", "Any"),
           of_run("/api/v1/jobs/{id}/report", report, "The report of the run", "text/html")};
 }

@@ -7,6 +7,7 @@
 
 #include "core/files.h"
 #include "engine/execution_folder.h"
+#include "plan/plan.h"
 #include "rest_world.h"
 
 namespace assay::rest {
@@ -75,6 +76,41 @@ class LiveOverRest : public RestWorld {
     return ask({.path = path, .as = as, .headers = std::move(headers)});
   }
 };
+
+TEST_F(LiveOverRest, TheJudgeSaysOfARunThatGoesOnWhatItKnows) {
+  const std::string job = job_with_run();
+  plan::Plan plan;
+  plan.run_id = "run1";
+  plan::CasePlan& main = plan.cases.emplace_back();
+  main.name = "main";
+  main.command = {"true"};
+  write_file_atomic(run_folder(job) / "plan.json", dump_pretty(to_json(plan)));
+  EXPECT_EQ(get(job + "/result").status, 404);
+  const auto so_far = get(job + "/judgement", "bob");
+  ASSERT_EQ(so_far.status, 200) << so_far.body;
+  const Json judged = parse_json(so_far.body, "judgement");
+  ASSERT_EQ(judged.at("cases").size(), 1U);
+  EXPECT_EQ(judged.at("cases")[0].at("name"), "main");
+  EXPECT_FALSE(std::filesystem::exists(run_folder(job) / "result.json")) << "it only looks";
+  // Asked again soon it is the same answer, not judged anew.
+  write_file_atomic(run_folder(job) / "plan.json", "{}");
+  EXPECT_EQ(get(job + "/judgement").body, so_far.body);
+  EXPECT_EQ(get(job + "/judgement", "eve").status, 404);
+}
+
+TEST_F(LiveOverRest, ARunThatCannotBeJudgedYetSaysSo) {
+  const std::string job = job_with_run();  // its plan is none
+  const auto response = get(job + "/judgement");
+  EXPECT_EQ(response.status, 404);
+  EXPECT_THAT(response.body, HasSubstr("nothing to judge yet"));
+  OpenJudgements small(10);
+  try {
+    (void)small.of(run_folder(job));
+    ADD_FAILURE() << "it was judged";
+  } catch (const serve::Refusal& refusal) {
+    EXPECT_EQ(refusal.status, 413);
+  }
+}
 
 TEST_F(LiveOverRest, AConsoleIsPagedAndSearched) {
   const std::string job = job_with_run();
