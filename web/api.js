@@ -60,6 +60,35 @@ export const put = (path, body, seen) => ask('PUT', path, {body, seen});
 export const patch = (path, body, seen) => ask('PATCH', path, {body, seen});
 export const remove = (path, seen) => ask('DELETE', path, {seen});
 
+// A text that comes in parts, as a file; `progress` is told how many bytes are there. Parts are put
+// aside as blobs, which a browser need not keep in memory.
+export async function whole(path, query, progress) {
+  const parts = [];
+  let from, name, bytes = 0;
+  do {
+    let response;
+    try {
+      response = await fetch(address(path, {...query, from}), {headers: {'X-Assay-Language': language}, credentials: 'same-origin', cache: 'no-store', redirect: 'error'});
+    } catch {
+      throw new ApiError(0, {code: 'unreachable', message: 'unreachable'});
+    }
+    if (!response.ok) {
+      let error = {};
+      try { error = (await response.json()).error || {}; } catch { /* not of the server */ }
+      if (response.status === 401) window.dispatchEvent(new Event('assay:signed-out'));
+      throw new ApiError(response.status, error);
+    }
+    from = response.headers.get('X-Assay-Next');
+    name = /filename="([^"]+)"/.exec(response.headers.get('Content-Disposition') || '')?.[1] || 'console.log';
+    const blob = await response.blob();
+    // The last line of a part that is not the last one says how to go on, for who reads it.
+    const more = from ? new Blob([`… (goes on with from=${from})\n`]).size : 0;
+    parts.push(blob.slice(0, blob.size - more));
+    progress(bytes += blob.size - more);
+  } while (from);
+  return new File(parts, name, {type: 'text/plain'});
+}
+
 // Server-sent events; `onLost` where there is no stream, so that the caller asks by itself. The
 // browser connects again by itself, but not after an answer that is no stream.
 export function stream(path, query, events, onLost) {

@@ -1,7 +1,8 @@
 // The console of a run: only the lines that are seen are in the page, whatever their number.
-import {address, get} from './api.js';
+import {get, whole} from './api.js';
 import {h, replace, visible} from './dom.js';
 import {t} from './i18n.js';
+import {deed} from './parts.js';
 
 const kLine = 20, kPage = 200, kPages = 60, kTallest = 8e6;
 
@@ -22,7 +23,17 @@ export function consoleView(path, query, life) {
     oninput: () => { found = null; marked = 0; replace(hits, ''); draw(); }});
   const hits = h('span', {class: 'sub', role: 'status'});
   const error = h('button', {type: 'button', class: 'second', disabled: true, onclick: () => { if (firstError) go(firstError); }}, t('console.first'));
-  const download = h('a', {class: 'button second', href: address(path + '/download', query), download: ''}, t('console.download'));
+  const download = deed(t('console.download'), async () => {
+    try {
+      const file = await whole(path + '/download', {...query, rank}, bytes => replace(download, `${t('console.download')} ${(bytes / 2 ** 20).toFixed(1)} MiB`));
+      const link = h('a', {href: URL.createObjectURL(file), download: file.name});
+      link.click();
+      // Not at once: the browser reads it after the click.
+      setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    } finally {
+      replace(download, t('console.download'));
+    }
+  }, 'second');
   const state = h('p', {class: 'said', role: 'status'}, t('loading'));
   const body = h('div', {class: 'console-view'},
       h('div', {class: 'toolbar'}, ranks, kinds, h('label', {class: 'check'}, following, t('console.follow')), error,
@@ -154,7 +165,6 @@ export function consoleView(path, query, life) {
     total = 0;
     found = null;
     exact = null;
-    download.href = address(path + '/download', {...query, rank});
     await news();
     if (follow) toEnd(); else scrollTo(0);
   }

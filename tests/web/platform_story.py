@@ -55,6 +55,25 @@ def main(link, command, shots=None):
         browser.click('.tabs a', 'Console')
         browser.wait('.console .line', '[PerfLog]')
         shot(browser, 'job-console')
+        # What is downloaded is all of it, in however many parts it comes.
+        browser.js('''const ask = window.fetch; window.parts = 0;
+            window.fetch = (url, options) => {
+              if (!String(url).includes('/log/download')) return ask(url, options);
+              ++window.parts;
+              return ask(`${url}&most=65536`, options);
+            };
+            const make = URL.createObjectURL;
+            URL.createObjectURL = file => { window.saved = file; return make.call(URL, file); };''')
+        browser.click('button', 'Download')
+        browser.until(lambda: browser.js('window.saved && window.saved.name') == 'job1.log', 'the download')
+        saved = browser.js('window.saved.text()').splitlines()
+        assert browser.js('window.parts') > 1, 'the log came in one part'
+        numbers = [line for line in saved if 'line ' in line]
+        assert len(numbers) == 2 * 4000 and 'line 4000 ' in numbers[-1], (len(numbers), numbers[-1:])  # of two ranks
+        assert not any('goes on with' in line for line in saved), 'what is for who reads a part is in the file'
+        browser.click('.tabs a', 'Report')
+        browser.wait('.said.live', 'so far')
+        browser.wait('.case h2', 'main')
         browser.click('.tabs a', 'Endpoints')
         browser.wait('td', 'Jupyter')
         browser.click('.tabs a', 'Brief')

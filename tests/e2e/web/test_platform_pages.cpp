@@ -18,8 +18,9 @@ class PlatformPages : public TesterTest {};
 
 // What a training prints, for long enough to be watched.
 constexpr const char* kTraining = R"(
+seq -f 'line %.0f of what a program prints at its start' 4000
 i=0
-while [ $i -lt 300 ]; do
+while [ $i -lt 450 ]; do
   i=$((i+1))
   printf '[PerfLog] {"event": "STEP_END", "value": {"loss": 0.%s, "samples": 32}, "step": %s, "metadata": {"time_ms": %s}}\n' $((900 - i)) $i $(date +%s%3N)
   sleep 0.1
