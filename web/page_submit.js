@@ -11,9 +11,17 @@ const kKeep = 'ASSAY_KEEP_OPEN';
 
 export async function render({main, place, session, life}) {
   let submission = {name: '', command: '', queue: 'default', ...(place.from || {})};
+  let folder = '';
   if (place.parameters.clone) {
     const job = await get(`/jobs/${Number(place.parameters.clone)}`);
     submission = {...job.submission};
+    if (job.array_index !== null) submission.array = String(job.array_index);
+    if (job.code) {
+      // An upload is for who made it.
+      const own = job.owner === session.user;
+      if (own) submission.code = job.code;
+      folder = own ? t('submit.code', {id: job.id}) : t('submit.code.other', {id: job.id, owner: words(job.owner, 40)});
+    }
     if (job.team) submission.team = job.team;
   }
   const [queues, templates, teams] = await Promise.all([get('/queues').catch(() => ({})), get('/templates').catch(() => ({})), get('/nodes').catch(() => ({}))]);
@@ -101,6 +109,7 @@ export async function render({main, place, session, life}) {
     give('endpoints', [...endpoints.body.children].map(r => ({kind: r.values[0].value, ...(r.values[1].value ? {name: r.values[1].value} : {}), ...(r.values[2].value ? {port: Number(r.values[2].value)} : {})})));
     give('after', value('after').split(/[ ,#]+/).filter(Boolean).map(Number));
     give('array', value('array'));
+    give('code', submission.code);
     return s;
   }
 
@@ -192,7 +201,7 @@ export async function render({main, place, session, life}) {
     if (!answer) return;
     const name = `${answer.scope}/${answer.name}`;
     try {
-      const made = await put(`/templates/${part(answer.scope)}/${part(answer.name)}`, read(), seen.get(name) ?? null);
+      const made = await put(`/templates/${part(answer.scope)}/${part(answer.name)}`, {...read(), code: undefined}, seen.get(name) ?? null);
       seen.set(name, made.etag);
     } catch (e) {
       if (e.status === 412) seen = etags(listOf(await get('/templates'), 'templates'));
@@ -206,7 +215,7 @@ export async function render({main, place, session, life}) {
   const queueNames = listOf(queues, 'queues').map(q => q.name);
   if (!queueNames.includes('default')) queueNames.unshift('default');
   const form = h('form', {class: 'submit', onsubmit: e => e.preventDefault()},
-    group('what', field('name', text('name', {maxlength: '100', required: true, placeholder: 'resnet20-lr-0.1'})), h('div', {class: 'field'}, h('span', {class: 'label'}, t('submit.kind')), kind), h('div', {class: 'wide'}, command, suite), launch, image),
+    group('what', field('name', text('name', {maxlength: '100', required: true, placeholder: 'resnet20-lr-0.1'})), h('div', {class: 'field'}, h('span', {class: 'label'}, t('submit.kind')), kind), h('div', {class: 'wide'}, command, suite, folder && h('p', {class: 'sub', id: 'folder'}, folder)), launch, image),
     group('where', field('nodes', count('nodes', 1)), field('procs', count('procs', 1), t('hint.procs')), field('devices', count('devices'), t('hint.devices')), field('device_type', h('input', {type: 'text', list: 'types', value: submission.device_type ?? '', autocomplete: 'off', placeholder: t('any')})), h('datalist', {id: 'types'}, types.map(x => h('option', {value: x}))), field('whole_nodes', h('input', {type: 'checkbox', checked: submission.whole_nodes}))),
     group('when', field('queue', choice('queue', queueNames)), field('team', choice('team', ['', ...(session.teams || [])], ['–', ...(session.teams || [])])), field('time', text('time', {placeholder: '2h'}), t('hint.time')), field('keep', h('input', {type: 'text', value: (submission.env || {})[kKeep] ?? '', autocomplete: 'off', spellcheck: 'false', placeholder: '30m'}), t('hint.keep')), field('priority', h('input', {type: 'number', min: '0', max: '1000', value: submission.priority ?? '', placeholder: '100'})), field('preemptible', h('input', {type: 'checkbox', checked: submission.preemptible}))),
     fold('environment', Boolean(submission.env || submission.mounts), env.element, mounts.element),

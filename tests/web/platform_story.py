@@ -11,6 +11,24 @@ def choose_language(browser, code):
     browser.js(f"(s => {{ s.value = '{code}'; s.dispatchEvent(new Event('change')); }})(document.querySelector('select.tool'))")
 
 
+def clone_and_edit(browser):
+    """A clone keeps the folder that was sent, and of an array the one element."""
+    browser.js('''window.sent = []; const asked = window.fetch;
+        window.fetch = async (url, options) => {
+          if (String(url).endsWith('/jobs/preview')) window.sent.push(JSON.parse(options.body));
+          const answer = await asked(url, options);
+          if (!String(url).endsWith('/jobs/1') || (options && options.method !== 'GET')) return answer;
+          return new Response(JSON.stringify({...await answer.json(), code: 'folder-1', array: 1, array_index: 3}), {status: 200});
+        };''')
+    browser.js("location.hash = '#/jobs/1/brief'")
+    browser.click('.actions a', 'Clone')
+    browser.wait('#folder', 'sent for job 1')
+    browser.type('#f-name', 'second job')
+    browser.until(lambda: browser.js("window.sent.some(s => s.name === 'second job')"), 'the preview')
+    sent = browser.js('window.sent.at(-1)')
+    assert sent['code'] == 'folder-1' and sent['array'] == '3', sent
+
+
 def main(link, command, shots=None):
     address = link.split('#')[0]
 
@@ -91,6 +109,7 @@ def main(link, command, shots=None):
             browser.wait('h1', words)
             browser.wait('section')
             shot(browser, place)
+        clone_and_edit(browser)
         # What cannot be compared is said on the page, not in a frame that stays empty.
         browser.js("location.hash = '#/compare?ids=1,999'")
         browser.wait('.finding .reason', 'no such job')
