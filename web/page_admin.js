@@ -5,7 +5,9 @@ import {t} from './i18n.js';
 import {button, confirm, copyable, deed, errorBox, page, prompt, table, toast} from './parts.js';
 
 const rowsOf = (answer, name) => answer[name] || [];
-const quota = text => Object.fromEntries(String(text).split(',').map(x => x.split('=').map(y => y.trim())).filter(x => x.length === 2 && x[0] && /^\d+$/.test(x[1])).map(([k, v]) => [k, Number(v)]));
+// A form with anything else is not sent: what was mistyped would be no limit.
+const kQuota = {pattern: '\\s*([^=,:]+=\\s*\\d+\\s*(,[^=,:]+=\\s*\\d+\\s*)*)?', placeholder: 'H200=8, A100=4', title: 'H200=8, A100=4'};
+const quota = text => Object.fromEntries(text.split(',').filter(x => x.trim()).map(x => x.split('=').map(y => y.trim())).map(([k, v]) => [k, Number(v)]));
 const quotaText = map => Object.entries(map || {}).map(([k, v]) => `${k}=${v}`).join(', ');
 
 export async function render({main, life, session}) {
@@ -38,7 +40,7 @@ export async function render({main, life, session}) {
     });
   if (admin) {
     const user = async (load, r = {}) => {
-      const answer = await prompt(t('admin.user'), [{name: 'name', label: t('admin.name'), value: r.name, required: true}, {name: 'full_name', label: t('admin.full_name'), value: r.full_name}, {name: 'role', label: t('admin.role'), choices: ['member', 'viewer', 'admin'], value: r.role || 'member'},
+      const answer = await prompt(t('admin.user'), [{name: 'name', label: t('admin.name'), value: r.name, required: true, readonly: Boolean(r.name)}, {name: 'full_name', label: t('admin.full_name'), value: r.full_name}, {name: 'role', label: t('admin.role'), choices: ['member', 'viewer', 'admin'], value: r.role || 'member'},
         {name: 'password', label: t('admin.password'), type: 'password', autocomplete: 'new-password'}]);
       if (!answer) return;
       const body = {full_name: answer.full_name, role: answer.role};
@@ -49,8 +51,8 @@ export async function render({main, life, session}) {
       [deed(t('admin.edit'), () => user(load, r), 'second small'), ' ', r.name !== session.user && gone(`/users/${part(r.name)}`, r, load)]]), '–'), user);
   }
   const team = async (load, r = {}) => {
-    const answer = await prompt(t('admin.team'), [{name: 'name', label: t('admin.name'), value: r.name, required: true}, {name: 'members', label: t('admin.members'), value: (r.members || []).join(', ')}, {name: 'weight', label: t('admin.weight'), type: 'number', value: r.weight ?? 1},
-      {name: 'quota', label: t('admin.quota'), value: quotaText(r.quota)}, {name: 'user_quota', label: t('admin.user_quota'), value: quotaText(r.user_quota)}]);
+    const answer = await prompt(t('admin.team'), [{name: 'name', label: t('admin.name'), value: r.name, required: true, readonly: Boolean(r.name)}, {name: 'members', label: t('admin.members'), value: (r.members || []).join(', ')}, {name: 'weight', label: t('admin.weight'), type: 'number', value: r.weight ?? 1},
+      {name: 'quota', label: t('admin.quota'), value: quotaText(r.quota), ...kQuota}, {name: 'user_quota', label: t('admin.user_quota'), value: quotaText(r.user_quota), ...kQuota}]);
     if (!answer) return;
     const body = {weight: Number(answer.weight) || 1, quota: quota(answer.quota), user_quota: quota(answer.user_quota), members: answer.members.split(',').map(m => m.trim()).filter(Boolean)};
     await change(() => put(`/teams/${part(answer.name)}`, body, seen(r, answer.name)), load);
@@ -58,7 +60,7 @@ export async function render({main, life, session}) {
   section(t('admin.teams'), '/teams', 'teams', (rows, load) => table([t('admin.name'), t('admin.members'), {title: t('admin.weight'), n: true}, t('admin.quota'), t('admin.user_quota'), ''], rows.map(r => [words(r.name), words((r.members || []).join(', '), 200), r.weight, words(quotaText(r.quota)), words(quotaText(r.user_quota)),
     admin ? [deed(t('admin.edit'), () => team(load, r), 'second small'), ' ', gone(`/teams/${part(r.name)}`, r, load)] : '']), t('admin.teams.none')), admin && team);
   const queue = async (load, r = {}) => {
-    const answer = await prompt(t('admin.queue'), [{name: 'name', label: t('admin.name'), value: r.name, required: true}, {name: 'priority', label: t('field.priority'), type: 'number', value: r.priority ?? 0}, {name: 'closed', label: t('admin.closed'), choices: ['no', 'yes'], value: r.closed ? 'yes' : 'no'}, {name: 'preempts', label: t('admin.preempts'), choices: ['no', 'yes'], value: r.preempts === false ? 'no' : 'yes'}, {name: 'approval', label: t('admin.approval'), choices: ['no', 'yes'], value: r.approval ? 'yes' : 'no'}]);
+    const answer = await prompt(t('admin.queue'), [{name: 'name', label: t('admin.name'), value: r.name, required: true, readonly: Boolean(r.name)}, {name: 'priority', label: t('field.priority'), type: 'number', value: r.priority ?? 0}, {name: 'closed', label: t('admin.closed'), choices: ['no', 'yes'], value: r.closed ? 'yes' : 'no'}, {name: 'preempts', label: t('admin.preempts'), choices: ['no', 'yes'], value: r.preempts === false ? 'no' : 'yes'}, {name: 'approval', label: t('admin.approval'), choices: ['no', 'yes'], value: r.approval ? 'yes' : 'no'}]);
     if (!answer) return;
     const body = {priority: Number(answer.priority) || 0, closed: answer.closed === 'yes', preempts: answer.preempts === 'yes', approval: answer.approval === 'yes', partition: r.partition || '', account: r.account || '', qos: r.qos || ''};
     await change(() => put(`/queues/${part(answer.name)}`, body, seen(r, answer.name)), load);

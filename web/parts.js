@@ -54,7 +54,7 @@ export function confirm(text, label, otherwise = t('cancel')) {
 
 export function prompt(title, fields) {
   return new Promise(resolve => {
-    const inputs = fields.map(f => h(f.choices ? 'select' : 'input', {name: f.name, type: f.type || 'text', required: f.required, value: f.choices ? undefined : f.value ?? '', autocomplete: f.autocomplete || 'off'},
+    const inputs = fields.map(f => h(f.choices ? 'select' : 'input', {name: f.name, type: f.type || 'text', required: f.required, readonly: f.readonly, pattern: f.pattern, placeholder: f.placeholder, title: f.title, value: f.choices ? undefined : f.value ?? '', autocomplete: f.autocomplete || 'off'},
         f.choices && f.choices.map(c => h('option', {value: c, selected: c === f.value}, c))));
     const dialog = h('dialog', {onclose: () => {
       resolve(dialog.returnValue === 'yes' ? Object.fromEntries(inputs.map(i => [i.name, i.value])) : null);

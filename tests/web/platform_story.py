@@ -29,6 +29,25 @@ def clone_and_edit(browser):
     assert sent['code'] == 'folder-1' and sent['array'] == '3', sent
 
 
+def limit_a_team(browser):
+    """A limit that is mistyped is said, not dropped."""
+    browser.js("location.hash = '#/admin'")
+    browser.wait('h2', 'Teams')
+    browser.js("[...document.querySelectorAll('section')].find(s => s.querySelector('h2') && s.querySelector('h2').textContent.includes('Teams')).querySelector('button').click()")
+    browser.type('dialog input[name=name]', 'vision')
+    for wrong in ('H200:8', 'H200=8 A100=4', 'H200', 'H200=8,,A100=4', 'H200=-1'):
+        browser.type('dialog input[name=quota]', wrong)
+        browser.click('dialog button', 'Save')
+        assert browser.js("document.querySelector('dialog input[name=quota]').validity.patternMismatch"), wrong
+    browser.type('dialog input[name=quota]', 'H200=8, A100 = 4')
+    browser.click('dialog button', 'Save')
+    browser.wait('td', 'A100=4, H200=8')
+    browser.js("[...document.querySelectorAll('tr')].find(r => r.textContent.includes('A100=4')).querySelector('button').click()")
+    browser.wait('dialog input[name=name]')
+    assert browser.js("document.querySelector('dialog input[name=name]').readOnly"), 'another name makes another team'
+    browser.click('dialog button', 'Cancel')
+
+
 def main(link, command, shots=None):
     address = link.split('#')[0]
 
@@ -110,6 +129,7 @@ def main(link, command, shots=None):
             browser.wait('section')
             shot(browser, place)
         clone_and_edit(browser)
+        limit_a_team(browser)
         # What cannot be compared is said on the page, not in a frame that stays empty.
         browser.js("location.hash = '#/compare?ids=1,999'")
         browser.wait('.finding .reason', 'no such job')
