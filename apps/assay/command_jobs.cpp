@@ -78,6 +78,8 @@ struct JobArguments {
   bool yaml = false;
   bool curl = false;
   bool command = false;
+  bool report = false;
+  bool result = false;
   bool logs = false;
   bool follow = false;
   LogOptionsOfJob log;
@@ -88,6 +90,7 @@ void refuse_text_as_json(const JobArguments& given) {
   const char* const text = given.yaml                    ? "--yaml"
                            : given.curl                  ? "--curl"
                            : given.command               ? "--command"
+                           : given.report                ? "--report"
                            : given.follow && !given.logs ? "--follow"
                                                          : nullptr;
   if (text == nullptr || !given.server.json()) return;
@@ -108,6 +111,10 @@ int show_job(const JobArguments& given) {
   if (given.follow) return follow_jobs(client, {given.id}, interrupt.token());
   if (given.yaml) {
     say(client.suite(given.id));
+    return 0;
+  }
+  if (given.report || given.result) {
+    say(given.report ? client.report(given.id) : dump_pretty(client.result(given.id)));
     return 0;
   }
   const client::Answer<client::JobDetails> job = client.job(given.id);
@@ -234,6 +241,10 @@ void add_job(CLI::App& app, Action& action) {
       command->add_flag("--curl", given->curl, "Print a command for curl that submits it again");
   CLI::Option* line = command->add_flag("--command", given->command,
                                         "Print the 'assay submit' that submits it again");
+  CLI::Option* report =
+      command->add_flag("--report", given->report, "Print the report of its run, a page (HTML)");
+  CLI::Option* result =
+      command->add_flag("--result", given->result, "Print the result of its run (result.json)");
   CLI::Option* logs = command->add_flag("--logs", given->logs, "Print its output");
   command->add_flag("-f,--follow", given->follow,
                     "Until it has ended; without --logs, end with its outcome");
@@ -242,13 +253,16 @@ void add_job(CLI::App& app, Action& action) {
   yaml->excludes(curl)->excludes(line)->excludes(logs);
   curl->excludes(line)->excludes(logs);
   line->excludes(logs);
+  report->excludes(result)->excludes(yaml)->excludes(curl)->excludes(line)->excludes(logs);
+  result->excludes(yaml)->excludes(curl)->excludes(line)->excludes(logs);
   add_server_options(*command, given->server);
   command->footer(
       std::string("Examples:\n"
                   "  assay job 17\n"
                   "  assay job 17 --logs -f\n"
                   "  assay job 17 --follow\n"
-                  "  assay job 17 --yaml > suite.yaml\n") +
+                  "  assay job 17 --yaml > suite.yaml\n"
+                  "  assay job 17 --report > report.html\n") +
       kServerHelp +
       "\nWith --follow: 0 finished and VALID, 4 the cluster could not run it, 5 failed,\n"
       "stopped or INCOMPLETE, 6 INVALID, 130 no longer followed.");

@@ -123,6 +123,10 @@ std::string Client::suite(jobs::JobId id) const {
   return connection_.send({.path = job_path(id) + "/suite"}).body;
 }
 
+std::string Client::report(jobs::JobId id) const {
+  return connection_.send({.path = job_path(id) + "/report"}).body;
+}
+
 Json Client::result(jobs::JobId id) const {
   return connection_.ask({.path = job_path(id) + "/result"});
 }

@@ -74,6 +74,8 @@ class Client {
   [[nodiscard]] Answer<JobDetails> job(jobs::JobId id) const;
   [[nodiscard]] Answer<std::vector<TimelineRow>> timeline(jobs::JobId id) const;
   [[nodiscard]] std::string suite(jobs::JobId id) const;
+  /// The page of the last attempt's report, HTML.
+  [[nodiscard]] std::string report(jobs::JobId id) const;
   /// result.json of the last attempt.
   [[nodiscard]] Json result(jobs::JobId id) const;
   /// "kill", "pause", "resume", "approve" or "reject".

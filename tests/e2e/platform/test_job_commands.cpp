@@ -110,6 +110,22 @@ TEST_F(JobCommands, ASuiteIsSubmittedAndGivenBack) {
   EXPECT_THAT(assay({"job", number, "--curl"}).out, HasSubstr(url() + "/api/v1/jobs"));
 }
 
+TEST_F(JobCommands, TheReportAndTheResultOfAJobAreFetched) {
+  const long id = submit({"--command", "echo hello"});
+  ASSERT_TRUE(becomes(id, "finished"));
+  const std::string number = std::to_string(id);
+  const CommandResult result = assay({"job", number, "--result"});
+  ASSERT_EQ(result.status.code, 0) << result.err;
+  EXPECT_EQ(parse_json(result.out, "result").at("cases").at(0).at("name"), "main");
+  const CommandResult report = assay({"job", number, "--report"});
+  ASSERT_EQ(report.status.code, 0) << report.err;
+  EXPECT_THAT(report.out, AllOf(::testing::StartsWith("<!"), HasSubstr("</html>")));
+  const CommandResult refused = assay({"job", number, "--report", "--format", "json"});
+  EXPECT_EQ(refused.status.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("'--report' prints text, not JSON"));
+  EXPECT_EQ(assay({"job", number, "--report", "--result"}).status.code, 2);
+}
+
 TEST_F(JobCommands, AMistakeInASuiteIsSaidWithItsPlace) {
   const fs::path suite = write("wrong.yaml", "name: wrong\ncases:\n  - name: a\n    modle: x\n");
   const CommandResult result = assay({"submit", suite.string(), "--no-code"});
