@@ -20,7 +20,7 @@ compare=(python3-torch python3-torchvision python3-regex clang-format-14)
 # library (libpmix-bin brings it, under every name) Slurm 23.11 refuses batch jobs: "invalid account".
 cluster=(openssh-client openssh-server iproute2 munge slurm-wlm libpmix-bin podman runc busybox-static
          slurmdbd mariadb-server prometheus chromium jupyter-notebook openmpi-bin libopenmpi-dev s3cmd)
-lint=(clang-16 clang-tidy-16)
+lint=(clang-16 clang-tidy-16 libclang-rt-16-dev)
 
 # A PyTorch with CUDA brings its own libtorch; Debian's, for the CPU alone, would be a hundred
 # packages that nothing uses.

@@ -133,11 +133,11 @@ void small_files(ObsBucket& store, pid_t emulator, const fs::path& folder, int c
     const std::string prefix = fmt::format("ours-{}-{}/", note.size(), i);
     const double client_before = own_cpu();
     const double store_before = cpu_of(emulator);
-    ours.push_back(seconds_of([&] { (void)sync_files(store, files_of(files), prefix); }));
+    ours.push_back(seconds_of([&] { (void)sync_files(store, content_of(files).files, prefix); }));
     client_cpu.push_back(own_cpu() - client_before);
     store_cpu.push_back(cpu_of(emulator) - store_before);
     again.push_back(seconds_of([&] {
-      if (sync_files(store, files_of(files), prefix).uploaded != 0)
+      if (sync_files(store, content_of(files).files, prefix).uploaded != 0)
         throw Error(ErrorKind::internal, "a second sync uploaded something");
     }));
   }

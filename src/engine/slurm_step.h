@@ -23,8 +23,8 @@ struct SlurmFacts {
   enum class InSlurm { unknown, absent, active, ended };
 
   Controller controller = Controller::none;
-  bool lives = false;    ///< the controller; it holds its lock
-  bool has_end = false;  ///< the controller has said how it ended
+  bool lives = false;      ///< the controller; it holds its lock
+  bool has_end = false;    ///< the controller has said how it ended
   bool completed = false;  ///< every round was done: nobody has cut it short
   InSlurm in_slurm = InSlurm::unknown;
   bool stopped = false;    ///< the platform wants its end
