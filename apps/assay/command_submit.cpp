@@ -75,8 +75,8 @@ code::Scan scan_code(const SubmitArguments& given) {
     tell_error(fmt::format("assay: not sent, because they look like secrets: {} (--send-secrets)\n",
                            code::listed_names(scan.secrets)));
   if (!scan.special.empty())
-    tell_error(
-        fmt::format("assay: not sent, because they are no files: {}\n", code::listed_names(scan.special)));
+    tell_error(fmt::format("assay: not sent, because they are no files: {}\n",
+                           code::listed_names(scan.special)));
   if (!scan.runs.empty())
     tell_error(fmt::format("assay: not sent, because they are runs of Assay: {} (.assayignore)\n",
                            code::listed_names(scan.runs)));
