@@ -15,30 +15,31 @@ using jobs::Deed;
 
 namespace {
 
-Json changeable_schedule(const platform::Schedule& one) {
+// As the caller sees it: its etag, too, is theirs.
+Json changeable_schedule(const Call& call, const platform::Schedule& one) {
   return {{"team", one.team},
           {"cron", one.cron},
           {"paused", one.paused},
-          {"submission", fields_to_json(one.submission)},
+          {"submission", fields_to_json(shown_to(call, one.owner, one.submission))},
           {"code", one.code}};
 }
 
 Json schedule_json(const Call& call, const platform::Schedule& one) {
   Json out = {{"name", one.name}, {"owner", one.owner}};
-  out.update(changeable_schedule(one));
-  out["submission"] = fields_to_json(shown_to(call, one.owner, one.submission));
+  const Json changeable = changeable_schedule(call, one);
+  out.update(changeable);
   out["next"] = time_json(platform::next_time(one, call.now_ns).value_or(0));
   out["last"] = time_json(one.last_ns);
   out["last_job"] = one.last_job == 0 ? Json() : Json(one.last_job);
   out["last_error"] = one.last_error;
-  out["etag"] = etag_of(changeable_schedule(one));
+  out["etag"] = etag_of(changeable);
   return out;
 }
 
 // Null: there is none.
 Json schedule_there(Call& call, const std::string& owner) {
   for (const platform::Schedule& one : call.context.schedules.of(owner))
-    if (one.name == call.parameter(0)) return changeable_schedule(one);
+    if (one.name == call.parameter(0)) return changeable_schedule(call, one);
   return {};
 }
 

@@ -196,6 +196,13 @@ TEST_F(PermissionsOverRest, SecretsAreForWhoGaveThem) {
               ::testing::HasSubstr("s3cr3t-of-ann"));
   EXPECT_THAT(ask({.path = "/api/v1/schedules", .as = "root"}).body,
               ::testing::Not(::testing::HasSubstr("s3cr3t")));
+  // Who comes too late is told what there is, too.
+  Asked late{.method = "DELETE", .path = "/api/v1/schedules/nightly?owner=ann", .as = "root"};
+  late.headers["if-match"] = "\"seen\"";
+  const auto changed = ask(late);
+  EXPECT_EQ(changed.status, 412);
+  EXPECT_THAT(changed.body, ::testing::HasSubstr("@daily"));
+  EXPECT_THAT(changed.body, ::testing::Not(::testing::HasSubstr("s3cr3t")));
   const auto keep = [&](const std::string& scope) {
     return ask({.method = "PUT",
                 .path = "/api/v1/templates/" + scope + "/login",
