@@ -43,7 +43,8 @@ cases:
   EXPECT_THAT(run.out,
               AllOf(HasSubstr("sweep rate  N × procs: 5 points, 1 of the grid left out"),
                     HasSubstr("INVALID"), HasSubstr("Best by"), HasSubstr("N=3, procs=1")));
-  EXPECT_THAT(read_file(latest() / "report.html"), HasSubstr("Sweep <span translate=\"no\">rate</span>"));
+  EXPECT_THAT(read_file(latest() / "report.html"),
+              HasSubstr("Sweep <span translate=\"no\">rate</span>"));
 
   // Judging again needs nothing but the run directory.
   fs::remove(suite);
