@@ -9,6 +9,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include "client/job_outcome.h"
 #include "core/error.h"
@@ -25,6 +26,8 @@ namespace {
 
 constexpr int kStoppedExit = 130;  ///< as a shell says of a command that Ctrl-C ended
 constexpr Nanoseconds kPatience = std::chrono::minutes(5);
+// For the last lines of a job that has ended.
+constexpr Nanoseconds kToTheEnd = std::chrono::seconds(10);
 
 /// Wakes who waits when the server has news of jobs. Without its stream, every second counts.
 class News {
@@ -92,6 +95,13 @@ class JobLog {
   JobLog(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options)
       : client_(client), id_(id), options_(options) {}
 
+  /// Of a job that has ended: to its end. A server looks at a run now and then, so that what it has
+  /// may be from before that.
+  void print_rest(const std::stop_token& stop) {
+    const std::int64_t give_up_ns = mono_now_ns() + kToTheEnd.count();
+    while (!print_new() && !stop.stop_requested() && mono_now_ns() < give_up_ns)
+      ::poll(nullptr, 0, 100);
+  }
   /// True: nothing more will come.
   bool print_new() {
     while (true) {
@@ -105,7 +115,7 @@ class JobLog {
         for (const Json& line : list_at(answer.json, "lines")) say(dump_line(line) + "\n");
       else
         for (const client::LogLine& line : page.lines) say_line(line);
-      if (page.next <= next_ || page.lines.empty()) return page.ended;
+      if (page.next <= next_) return page.ended;
       next_ = page.next;
     }
   }
@@ -205,7 +215,10 @@ int follow_jobs(const client::Client& client, const std::vector<jobs::JobId>& id
         const bool has_run = job.row.state.is(jobs::State::running) || job.row.state.is_final();
         if (has_log && has_run) {
           try {
-            (void)log.print_new();
+            if (job.row.state.is_final())
+              log.print_rest(stop);
+            else
+              (void)log.print_new();
           } catch (const client::Refused& refused) {
             if (refused.kind() != ErrorKind::usage) throw;
             // Not before the first attempt has a run; never of a job that did not begin.
@@ -253,9 +266,11 @@ int print_job_log(const client::Client& client, jobs::JobId id, const LogOptions
     patience.try_to([&] {
       // The state first: what was written before it is then in the log.
       const client::JobRow job = client.job(id).value.row;
-      const bool final = job.state.is_final();
-      if (job.state.is(jobs::State::running) || final) (void)log.print_new();
-      ended = final;
+      ended = job.state.is_final();
+      if (ended)
+        log.print_rest(stop);
+      else if (job.state.is(jobs::State::running))
+        (void)log.print_new();
     });
     if (ended) return 0;
     news.wait(stop);

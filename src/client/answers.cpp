@@ -174,7 +174,7 @@ LogPage read_log(const Json& json) {
                           any_text_at(line, "node"), any_text_at(line, "rank"),
                           text_at(line, "text")});
   page.next = integer_at(json, "next", 0);
-  page.ended = true_at(json, "ended");
+  page.ended = true_at(json, "ended") && !true_at(json, "indexing");
   return page;
 }
 

@@ -26,9 +26,10 @@ T number_parameter(const std::string& name, const std::string& text) {
   return *value;
 }
 
-bool is_fresh(std::int64_t& looked_ns) {
+/// `since_ns`: when that was looked at which this must not be older than.
+bool is_fresh(std::int64_t& looked_ns, std::int64_t since_ns = 0) {
   const std::int64_t now = mono_now_ns();
-  if (looked_ns != 0 && now - looked_ns < kFresh) return true;
+  if (looked_ns != 0 && looked_ns >= since_ns && now - looked_ns < kFresh) return true;
   looked_ns = now;
   return false;
 }
@@ -50,7 +51,8 @@ void LiveRun::look() {
 
 void LiveRun::look_at_console() {
   look();
-  if (!is_fresh(console_looked_ns_)) console_->look(watch_, kBytesOfAnswer);
+  // Whoever reads that the run has ended reads all of its output.
+  if (!is_fresh(console_looked_ns_, looked_ns_)) console_->look(watch_, kBytesOfAnswer);
 }
 
 void LiveRun::add_state(Json& json) const {
@@ -76,7 +78,7 @@ std::string LiveRun::log_text(std::optional<int> rank, std::int64_t& from, std::
 
 Json LiveRun::read_metrics(const MetricsQuery& query) {
   look();
-  if (!is_fresh(metrics_looked_ns_)) metrics_->look(watch_, kBytesOfAnswer);
+  if (!is_fresh(metrics_looked_ns_, looked_ns_)) metrics_->look(watch_, kBytesOfAnswer);
   Json json = metrics_->read(query);
   add_state(json);
   return json;

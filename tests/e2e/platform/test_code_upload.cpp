@@ -50,7 +50,8 @@ TEST_F(CodeUpload, AJobRunsWhatWasSentAndTheSecondTimeOnlyTheChangeIsSent) {
 TEST_F(CodeUpload, AJobThatChangesItsFolderChangesNobodyElses) {
   EXPECT_EQ(submit_code("chmod -R u+w . && echo evil > lib/words && rm run.sh").status.code, 0);
   const CommandResult second = submit_code("./run.sh");
-  EXPECT_THAT(second.out, AllOf(HasSubstr("has all of it"), HasSubstr("first words")));
+  EXPECT_THAT(second.out, AllOf(HasSubstr("has all of it"), HasSubstr("first words")))
+      << second.err;
 }
 
 TEST_F(CodeUpload, ALinkThatLeadsOutIsRefused) {
