@@ -1,6 +1,8 @@
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -26,10 +28,23 @@ constexpr Nanoseconds kHangUpGrace = std::chrono::seconds(2);
 // Of what a program has left in its pipes when it has ended, though others may hold them open.
 constexpr Nanoseconds kDrainLimit = std::chrono::milliseconds(300);
 
+/// The user's shell in /etc/passwd; empty without one. The agent is a static program, and getpwuid
+/// would load the name services of the node's own C library, which may be of another version.
+/// Users of a directory service have SHELL from sshd.
+std::string login_shell() {
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  const std::unique_ptr<std::FILE, Close> users(std::fopen("/etc/passwd", "re"));
+  if (!users) return {};
+  while (const passwd* user = ::fgetpwent(users.get()))
+    if (user->pw_uid == ::getuid()) return user->pw_shell;
+  return {};
+}
+
 std::string shell_of(const RankPlace& place) {
   std::string shell = place.variable("SHELL");
-  if (shell.empty())
-    if (const passwd* user = ::getpwuid(::getuid())) shell = user->pw_shell;
+  if (shell.empty()) shell = login_shell();
   return !shell.empty() && ::access(shell.c_str(), X_OK) == 0 ? shell : "/bin/sh";
 }
 
