@@ -32,11 +32,12 @@ function(assay_unity name files)
   endif()
 endfunction()
 
-# assay_library(NAME [COLD] SOURCES ... DEPENDS ... [PRIVATE ...]): one folder of src/ is one static
-# library. DEPENDS are the libraries that its headers use, and those behind PRIVATE the libraries
-# that only its sources use. COLD code works for milliseconds in a run (cmake/ColdCode.cmake).
+# assay_library(NAME [COLD] SOURCES ... DEPENDS ... [PRIVATE ...] [OWN_PRECOMPILED HEADER...]): one
+# folder of src/ is one static library. DEPENDS are the libraries that its headers use, and those
+# behind PRIVATE the libraries that only its sources use. COLD code works for milliseconds in a run
+# (cmake/ColdCode.cmake). OWN_PRECOMPILED: it precompiles HEADER besides the common headers.
 function(assay_library name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;DEPENDS;OWN_PRECOMPILED" ${ARGN})
   add_library(assay_${name} STATIC ${ARG_SOURCES})
   add_library(assay::${name} ALIAS assay_${name})
   assay_folder_headers(assay_${name})
@@ -45,25 +46,21 @@ function(assay_library name)
   if(ARG_COLD)
     assay_compile_cold(assay_${name})
   endif()
-  if(name STREQUAL core)
-    target_precompile_headers(assay_core PRIVATE ${ASSAY_PRECOMPILED})
-    assay_ccache_precompiled(assay_core)
+  if(name STREQUAL core OR ARG_OWN_PRECOMPILED)
+    target_precompile_headers(assay_${name} PRIVATE ${ASSAY_PRECOMPILED} ${ARG_OWN_PRECOMPILED})
+    assay_ccache_precompiled(assay_${name})
   else()
     assay_share_precompiled(assay_${name} assay_core)
   endif()
 endfunction()
 
-# assay_program(NAME SOURCES ... DEPENDS ... [STATIC] [OWN_PRECOMPILED]): main() and wiring only.
+# assay_program(NAME SOURCES ... DEPENDS ... [STATIC]): main() and wiring only.
 function(assay_program name)
-  cmake_parse_arguments(ARG "STATIC;OWN_PRECOMPILED" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "STATIC" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE assay_options ${ARG_DEPENDS})
   assay_unity(${name} ${ASSAY_UNITY_FILES})
-  if(ARG_OWN_PRECOMPILED)
-    assay_ccache_precompiled(${name})
-  else()
-    assay_share_precompiled(${name} assay_core)
-  endif()
+  assay_share_precompiled(${name} assay_core)
   # Sanitizer runtimes cannot be linked into a static program. Libraries' functions that nobody calls
   # stay out of it: it is copied to every node, and fewer of its pages are in memory.
   if(NOT ASSAY_SANITIZE)

@@ -8,15 +8,15 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include "commands.h"
+#include "commands/base/commands.h"
+#include "commands/base/outcome.h"
+#include "commands/base/speak.h"
 #include "core/error.h"
 #include "core/json_error.h"
 #include "core/standard_output.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "lang/language.h"
-#include "outcome.h"
-#include "speak.h"
 
 namespace {
 
@@ -32,7 +32,8 @@ constexpr const char* kExamples =
     "  assay submit suite.yaml --follow    have the platform's server run it, and watch\n";
 
 int fail(const assay::Error& error) {
-  fmt::print(stderr, "assay: {}: {}\n", assay::lang::tr("error"), assay::app::error_text(error));
+  fmt::print(stderr, "assay: {}: {}\n", assay::lang::tr("error"),
+             assay::commands::error_text(error));
   return assay::exit_code(error.kind());
 }
 
@@ -93,19 +94,20 @@ int main(int argc, char** argv) {
   ::mallopt(M_MXFAST, 0);
   CLI::App app{"Assay measures how fast, how accurately and at what energy an AI cluster trains."};
   app.name("assay");
-  app.footer("Exit codes:\n" + assay::exit_codes() +
-             fmt::format("  {}  a comparison exceeds its bound\n\n", assay::app::kExceededExit) +
-             kExamples);
+  app.footer(
+      "Exit codes:\n" + assay::exit_codes() +
+      fmt::format("  {}  a comparison exceeds its bound\n\n", assay::commands::kExceededExit) +
+      kExamples);
   app.set_version_flag("--version", [] { return "assay " + assay::version_string(); });
   app.require_subcommand(1);
   app.fallthrough(false);
-  assay::app::Action action;
-#define ASSAY_COMMAND(name) assay::app::add_##name(app, action);
+  assay::commands::Action action;
+#define ASSAY_COMMAND(name) assay::commands::add_##name(app, action);
 #include "command_list.inc"
 #undef ASSAY_COMMAND
   try {
-    assay::app::choose_language(argc, argv);
-    assay::app::speak(app);
+    assay::commands::choose_language(argc, argv);
+    assay::commands::speak(app);
     require_known_command(app, argc, argv);
     app.parse(argc, argv);
     return close_output(action ? action() : 0);

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "history/run_filter.h"
+#include "history/run_index.h"
+
+namespace assay::commands {
+
+/// What 'history' chooses runs by.
+struct RunChoice {
+  std::string results = "results";
+  std::vector<std::string> cases{};
+  std::vector<std::string> hosts{};
+  std::string since{};
+  std::string until{};
+};
+void add_run_choice(CLI::App& command, RunChoice& choice);
+void add_results_option(CLI::App& command, std::string& results);
+/// Throws Error of kind usage.
+[[nodiscard]] history::RunFilter filter_of(const RunChoice& choice);
+
+/// What 'find', 'rm' and 'archive' choose runs by besides.
+struct FindChoice {
+  RunChoice runs{};
+  std::vector<std::string> verdicts{};
+  std::vector<std::string> tags{};
+  std::vector<std::string> conditions{};
+  std::string note{};
+
+  /// Whether anything but the folder of results is given.
+  [[nodiscard]] bool given() const;
+};
+void add_find_choice(CLI::App& command, FindChoice& choice);
+/// Throws Error of kind usage.
+[[nodiscard]] history::RunFilter filter_of(const FindChoice& choice);
+
+/// With progress on stderr, where that is a terminal.
+[[nodiscard]] history::IndexOptions index_options(bool rebuild = false);
+
+/// The folder of a run that was given as a path, or as its name in the folder of results. Links are
+/// not resolved. Throws Error of kind usage.
+[[nodiscard]] std::filesystem::path run_folder(const std::string& name, const std::string& results);
+
+/// Prints them on stderr, a line each.
+void say_remarks(const std::vector<std::string>& remarks);
+
+}  // namespace assay::commands

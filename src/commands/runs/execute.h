@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "store/run_dir.h"
+
+namespace assay::commands {
+
+/// Runs what is not finished yet, judges it, writes and prints its reports, and gives the exit
+/// code. Throws Error when it could not be run; what was measured before is reported all the same.
+/// `declared`: launch::RunLoop::declare; `unproven`: launch::RunLoop::go_on_unproven.
+int execute(const store::RunDir& run, Json declared = nullptr,
+            std::vector<std::string> unproven = {});
+
+/// Prints what ais-bench's stubs print of every round; where there is nothing of that, nothing.
+void show_train_records(const store::RunDir& run);
+
+}  // namespace assay::commands

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "core/json.h"
+
+namespace assay::commands {
+
+struct PushRequest {
+  std::string run;
+  std::string url;
+  std::string token_file;  ///< empty: ASSAY_TESTER_TOKEN
+  std::string ca;
+  std::string name;
+  Json ais = Json::object();             ///< as push::PushOptions
+  std::optional<std::string> test_id{};  ///< as push::PushOptions
+};
+
+/// Sends the run to the tester and prints its answer; gives the exit code of `assay push`.
+int push(const PushRequest& given);
+
+/// --to, --token-file and --ca of a command that talks to a tester. The texts must outlive it.
+void add_tester_options(CLI::App& command, std::string& url, std::string& token_file,
+                        std::string& ca);
+
+}  // namespace assay::commands

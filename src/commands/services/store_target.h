@@ -1,0 +1,62 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "cloud/obs.h"
+#include "launch/cloud/cloud_connection.h"
+
+namespace assay::commands {
+
+/// "obs://bucket/a/b" or "s3://bucket/a/b".
+struct StoreUrl {
+  std::string bucket;
+  std::string key;  ///< may be empty, or end with "/"
+
+  [[nodiscard]] std::string text() const { return "obs://" + bucket + "/" + key; }
+};
+
+/// Nothing for what does not begin like one: a path of this machine. Throws Error of kind usage for
+/// an address without a bucket.
+[[nodiscard]] std::optional<StoreUrl> parse_store_url(const std::string& text);
+
+/// Which object store, and how to get in, as the command line says.
+struct StoreOptions {
+  std::string suite;        ///< that names it: a file, or one of conf/suites
+  std::string endpoint;     ///< else this
+  std::string region;       ///< else OBS of this region; with `s3` a part of the signature
+  std::string credentials;  ///< file, as cluster.modelarts.credentials
+  std::string ca_file;
+  bool s3 = false;  ///< AWS's signature V4, keys of AWS_ACCESS_KEY_ID too
+  bool path_style = false;
+  int parallel = 0;  ///< 0: the default
+};
+void add_store_options(CLI::App& command, StoreOptions& options);
+
+/// A client of the store with its credentials. Throws Error of kind usage that says what is
+/// missing.
+class Store {
+ public:
+  explicit Store(const StoreOptions& options);
+  [[nodiscard]] cloud::ObsBucket bucket(const std::string& name);
+  /// The file with its credentials; empty where they come from the environment.
+  [[nodiscard]] const std::filesystem::path& key_file() const { return key_file_; }
+
+ private:
+  launch::TransferSettings settings_;
+  std::filesystem::path key_file_;
+  std::string endpoint_;
+  std::optional<http::Client> client_;
+  std::unique_ptr<cloud::CredentialSource> credentials_;
+};
+
+/// cluster.modelarts of a suite; throws Error of kind usage when it has another launcher.
+[[nodiscard]] plan::ModelArtsOptions cloud_of_suite(const std::string& suite,
+                                                    const std::vector<std::string>& set = {});
+
+}  // namespace assay::commands
