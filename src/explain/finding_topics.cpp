@@ -38,7 +38,7 @@ constexpr std::array kFindings{
                 "The connection to a node ended, and with it nobody saw how its ranks ended.",
                 "check that the node is up and reachable, then run again with --resume"},
     FindingText{"round-interrupted", "the run was interrupted before the round ended",
-                "Somebody stopped the run, or the controller was killed.",
+                "Somebody stopped the run, the controller was killed, or the run still goes on.",
                 "go on with 'assay run --resume'"},
     FindingText{"round-unrecorded", "the evidence of the round could not be written",
                 "The machine failed, not the training: a disk was full or could not be written.",

@@ -318,6 +318,7 @@ struct RoundEvidence {
   bool supervised = true;  ///< agents started the ranks and saw them end, on the nodes' clocks
   double telemetry_interval_s = 1;
   bool telemetry_enabled = true;
+  bool run_ended = true;            ///< run_has_ended() of its run
   std::vector<RankEvidence> ranks;  ///< by rank
   std::vector<NodeEvidence> nodes;  ///< by node
   std::vector<GapEvidence> gaps;

@@ -41,7 +41,7 @@ ResumeCheck check_before_resume(const store::RunDir& run) {
   const RoundJournal journal(records.events);
   ResumeCheck check;
   std::vector<Finding> findings;
-  (void)check_seal(run, has_ended(records), findings);
+  (void)check_seal(run, run_has_ended(records.events), findings);
   for (Finding& finding : findings) {
     if (finding.rule == kUnsealedRule) {
       if (leaves_evidence(records.events)) check.unproven.push_back(std::move(finding.reason));

@@ -238,7 +238,19 @@ void add_event(RoundEvidence& round, std::optional<store::JournalEvent> kind, co
 
 }  // namespace
 
-RoundJournal::RoundJournal(const std::vector<Json>& events) {
+bool run_has_ended(const std::vector<Json>& events) {
+  bool ended = false;
+  for (const Json& event : events) {
+    const auto kind = store::event_of(event);
+    if (kind == store::JournalEvent::run_end) ended = true;
+    if (store::starts_run(kind) || kind == store::JournalEvent::round_start ||
+        kind == store::JournalEvent::round_reopened)
+      ended = false;
+  }
+  return ended;
+}
+
+RoundJournal::RoundJournal(const std::vector<Json>& events) : run_ended_(run_has_ended(events)) {
   ClockOffsets offsets;
   std::map<std::pair<std::string, int>, ClockOffsets> offsets_of;  // when the round began
   std::map<std::pair<std::string, int>, std::string> jobs;         // of a cloud, which the round is
@@ -298,10 +310,10 @@ int RoundJournal::last_round(const std::string& case_name) const {
 }
 
 RoundEvidence RoundJournal::round(const std::string& case_name, int round) const {
-  const auto at = rounds_.find({case_name, round});
-  if (at != rounds_.end()) return at->second;
   RoundEvidence evidence;
   evidence.round = round;
+  if (const auto at = rounds_.find({case_name, round}); at != rounds_.end()) evidence = at->second;
+  evidence.run_ended = run_ended_;
   return evidence;
 }
 

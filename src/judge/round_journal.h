@@ -10,6 +10,10 @@
 
 namespace assay::judge {
 
+/// Whether the run has a recorded end, and nothing began after it. A run without one still goes on,
+/// or it was killed.
+[[nodiscard]] bool run_has_ended(const std::vector<Json>& events);
+
 /// The journal's records about the rounds of a run; a later round_start of the same round replaces
 /// everything that came before it.
 class RoundJournal {
@@ -24,6 +28,7 @@ class RoundJournal {
 
  private:
   std::map<std::pair<std::string, int>, RoundEvidence> rounds_;
+  bool run_ended_ = false;
 };
 
 }  // namespace assay::judge

@@ -11,6 +11,7 @@
 #include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "core/text.h"
+#include "judge/round_journal.h"
 #include "store/journal_records.h"
 
 namespace assay::judge {
@@ -23,18 +24,6 @@ Finding about_run(std::string rule, Severity severity, Aspect aspect, std::strin
 }
 
 }  // namespace
-
-bool has_ended(const store::JournalReading& journal) {
-  bool ended = false;
-  for (const Json& event : journal.events) {
-    const auto kind = store::event_of(event);
-    if (kind == store::JournalEvent::run_end) ended = true;
-    if (store::starts_run(kind) || kind == store::JournalEvent::round_start ||
-        kind == store::JournalEvent::round_reopened)
-      ended = false;
-  }
-  return ended;
-}
 
 std::vector<Finding> journal_findings(const store::JournalReading& journal) {
   std::vector<Finding> findings;
@@ -67,7 +56,7 @@ std::vector<Finding> journal_findings(const store::JournalReading& journal) {
         about_run("resumed-unproven", Severity::incomplete, Aspect::integrity,
                   "before the run went on: " + ellipsize(printable(reason), 300),
                   "no later seal can show what was not sealed then: run the suite again"));
-  if (!has_ended(journal))
+  if (!run_has_ended(journal.events))
     findings.push_back(about_run(
         "run-ended", Severity::incomplete, Aspect::completeness,
         "the run has not ended: it still goes on, or it was killed",

@@ -13,9 +13,6 @@ namespace assay::judge {
 /// lines that cannot be read. A line that a kill or a power failure tore is only said.
 [[nodiscard]] std::vector<Finding> journal_findings(const store::JournalReading& journal);
 
-/// Whether the run has come to its end: nothing began after the last run_end.
-[[nodiscard]] bool has_ended(const store::JournalReading& journal);
-
 /// Reads system.json into `system`; what is wrong with it otherwise. `begun`: some round was
 /// started, so that it must be there.
 [[nodiscard]] std::vector<Finding> read_system(const store::RunDir& run, bool begun, Json& system);

@@ -175,6 +175,10 @@ std::string hosts_without_logs(const RoundEvidence& evidence) {
   return hosts.size() > 1 ? "on " + join(hosts, ", ") : "";
 }
 
+constexpr const char* kWhenItEnded =
+    "'assay report' again when the run has ended; a run that was killed goes on with 'assay run "
+    "--resume'";
+
 std::string or_else(const std::string& reason, const std::string& fallback) {
   return reason.empty() ? fallback : reason;
 }
@@ -207,9 +211,14 @@ std::vector<Finding> status_findings(const plan::CasePlan& plan, const RoundEvid
           "long"));
       break;
     case RoundStatus::interrupted:
-      findings.push_back({"round-interrupted", Severity::incomplete,
-                          or_else(reason, "the run was interrupted before the round ended"),
-                          "go on with 'assay run --resume'", ""});
+      if (!evidence.run_ended && reason.empty())
+        findings.push_back({"round-interrupted", Severity::incomplete,
+                            "the round has not ended: it still runs, or the run was killed",
+                            kWhenItEnded, ""});
+      else
+        findings.push_back({"round-interrupted", Severity::incomplete,
+                            or_else(reason, "the run was interrupted before the round ended"),
+                            "go on with 'assay run --resume'", ""});
       break;
     case RoundStatus::launch_failed:
       findings.push_back(
@@ -234,7 +243,8 @@ std::vector<Finding> status_findings(const plan::CasePlan& plan, const RoundEvid
       break;
     case RoundStatus::not_run:
       findings.push_back({"not-run", Severity::incomplete, or_else(reason, "the round was not run"),
-                          "go on with 'assay run --resume'", ""});
+                          evidence.run_ended ? "go on with 'assay run --resume'" : kWhenItEnded,
+                          ""});
       break;
   }
   for (Finding& finding : findings) {

@@ -223,12 +223,21 @@ std::string remote_user(const client::Client& client, const SshArguments& given)
 int print_config(const client::Client& client, const SshArguments& given) {
   (void)public_key();
   const std::string place = given.rank ? fmt::format(" --rank {}", *given.rank) : "";
-  const std::string server =
-      given.server.url.empty() ? "" : " --server " + shell_quote(given.server.url);
-  const std::string ca = given.server.ca.empty() ? "" : " --ca " + shell_quote(given.server.ca);
-  // A server that was found by the folder that we are in is found from no other.
-  const bool by_folder = client.connection().server().source ==
-                         (std::filesystem::path(client::kDefaultData) / "server.json").string();
+  // The file is read in other shells and folders, so it names the server wherever its address came
+  // from here.
+  const client::Server& found = client.connection().server();
+  const std::string server = " --server " + shell_quote(found.url);
+  const std::string ca =
+      found.ca_file.empty()
+          ? ""
+          : " --ca " + shell_quote(std::filesystem::absolute(found.ca_file).string());
+  // The token of a server that was found in this folder is found from no other folder.
+  const bool by_folder =
+      found.source == (std::filesystem::path(client::kDefaultData) / "server.json").string();
+  if (const char* token = std::getenv("ASSAY_TOKEN"); token != nullptr && *token != '\0')
+    tell_error(
+        "note: the configuration holds no token: set ASSAY_TOKEN where ssh runs, or sign in with "
+        "'assay login'\n");
   const std::string from =
       by_folder ? "env -C " + shell_quote(std::filesystem::current_path().string()) + " " : "";
   say(

@@ -186,6 +186,19 @@ TEST_F(EnterJob, APlainSshAndScpGoThroughTheDoor) {
   EXPECT_EQ(places.out, place + "here\n" + place) << places.err;
 }
 
+TEST_F(EnterJob, AConfigurationForSshNamesTheServerOfTheEnvironment) {
+  if (!missing_for_ssh().empty()) GTEST_SKIP() << missing_for_ssh();
+  serve();
+  const long id = running("");
+  const CommandResult config =
+      shell(fmt::format("cd home && ASSAY_SERVER={} ASSAY_TOKEN=$(cat ../tester/admin.token) "
+                        "assay ssh --print-config {}",
+                        url(), id));
+  ASSERT_EQ(config.status.code, 0) << config.err;
+  EXPECT_THAT(config.out, HasSubstr(" --server " + url() + " --stdio"));
+  EXPECT_THAT(config.err, HasSubstr("ASSAY_TOKEN"));
+}
+
 TEST_F(EnterJob, NodesThatSshReachesAreEnteredTheSameWay) {
   SshDaemon sshd(folder_);
   if (!sshd.missing().empty()) GTEST_SKIP() << sshd.missing();

@@ -342,6 +342,14 @@ TEST_F(JudgeRun, OfARoundWithoutEndIsInterrupted) {
   EXPECT_TRUE(metric(round, "p_whole"));
 }
 
+TEST_F(JudgeRun, ARoundOfARunThatMayGoOnIsNotCalledInterrupted) {
+  create();
+  start_round(1);
+  EXPECT_THAT(judge().cases[0].rounds[0].findings.at(0).reason, HasSubstr("still runs"));
+  event("run_end", 30, R"("status":"interrupted")");
+  EXPECT_THAT(judge().cases[0].rounds[0].findings.at(0).reason, HasSubstr("was interrupted"));
+}
+
 TEST_F(JudgeRun, SurvivesATornJournalAndForeignTypesInIt) {
   create();
   start_round(1);
