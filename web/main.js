@@ -72,6 +72,8 @@ async function signOut() {
 
 export async function show() {
   const mine = ++shown;
+  // A question belongs to the page that asked it.
+  for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close('');
   life.end();
   life = new Life();
   const place = route();

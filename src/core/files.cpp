@@ -70,6 +70,20 @@ void write_all(int fd, std::string_view data, const fs::path& path) {
   }
 }
 
+void sync_to_disk(const fs::path& path) {
+  const auto sync_one = [](const fs::path& one, int flags) {
+    const UniqueFd fd(::open(one.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (fd && ::fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS)
+      throw system_error(ErrorKind::environment, "cannot sync", one.string(), errno);
+  };
+  std::error_code ec;
+  const fs::file_status status = fs::symlink_status(path, ec);
+  if (fs::is_regular_file(status)) sync_one(path, O_RDONLY);
+  if (!fs::is_directory(status)) return;
+  for (const auto& entry : fs::directory_iterator(path, ec)) sync_to_disk(entry.path());
+  sync_one(path, O_RDONLY | O_DIRECTORY);
+}
+
 void write_file_atomic(const fs::path& path, std::string_view content, bool sync) {
   const fs::path temporary = fmt::format("{}.{}-{}.tmp", path.string(), ::getpid(), mono_now_ns());
   try {

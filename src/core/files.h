@@ -44,6 +44,11 @@ struct Pipe {
 /// Reads `path`, or gives "" when it does not exist or cannot be read (procfs and sysfs probing).
 [[nodiscard]] std::string read_file_or_empty(const std::filesystem::path& path);
 
+/// Has the disk keep what a file, or every regular file below a folder, holds now, with its name.
+/// Throws Error of kind environment when the disk reports a failure; what is not there, and file
+/// systems that cannot sync, are passed over. Blocks for as long as the disk takes.
+void sync_to_disk(const std::filesystem::path& path);
+
 /// Writes a temporary file beside `path`, syncs it and renames it over `path`: a reader or a crash
 /// sees the old content or the new, never a part.
 /// Without `sync` it survives a crash of the process, but perhaps not of the machine.

@@ -17,6 +17,7 @@
 #include "core/json.h"
 #include "core/process.h"
 #include "core/text.h"
+#include "entry/port_owner.h"
 
 namespace assay::entry {
 
@@ -48,13 +49,18 @@ UniqueFd connect_loopback(int port) {
   return fd;
 }
 
-UniqueFd connect_to_port(const NodeRequest& request) {
+UniqueFd connect_to_port(const NodeRequest& request, const RankPlace& place) {
   if (request.port < 1 || request.port > 65535)
     throw Error(ErrorKind::usage, fmt::format("not a port: {}", request.port));
   UniqueFd fd = connect_loopback(request.port);
   if (!fd)
     throw Obstructed{
         {Obstacle::refused, fmt::format("nothing listens on port {} of the node", request.port)}};
+  if (!port_belongs_to(request.round, place, request.port))
+    throw Obstructed{
+        {Obstacle::refused,
+         fmt::format("the program that listens on port {} of the node is not the job's",
+                     request.port)}};
   return fd;
 }
 
@@ -113,7 +119,7 @@ void carry(const UniqueFd& connection) {
 }
 
 int connect(const NodeRequest& request, const RankPlace& place) {
-  const UniqueFd connection = request.wanted == Wanted::port ? connect_to_port(request)
+  const UniqueFd connection = request.wanted == Wanted::port ? connect_to_port(request, place)
                                                              : connect_to_service(request, place);
   if (request.pass) {
     pass_on(connection);

@@ -84,6 +84,12 @@ Query parse_query(std::string_view text) {
   return query;
 }
 
+Query parse_form(std::string_view text) {
+  std::string blanks(text);
+  std::ranges::replace(blanks, '+', ' ');
+  return parse_query(blanks);
+}
+
 Url parse_url(std::string_view text, const std::string& where) {
   const auto wrong = [&](std::string_view why) {
     // The text itself may hold a password: it is not repeated.

@@ -22,6 +22,9 @@ using Query = std::vector<std::pair<std::string, std::string>>;
 /// "?uploads&a=b" without the "?"; values decoded, "+" left alone.
 [[nodiscard]] Query parse_query(std::string_view text);
 
+/// As parse_query(), with '+' for a blank, as forms, URLSearchParams and most HTTP clients write it.
+[[nodiscard]] Query parse_form(std::string_view text);
+
 struct Url {
   std::string origin;  ///< "https://host:port", lower case, no port when it is the scheme's own
   std::string host;    ///< "host:port" as the Host header has it

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
 #include <asio/signal_set.hpp>
 #include <signal.h>
 #include <unistd.h>
@@ -25,6 +26,11 @@ namespace {
 
 constexpr std::int64_t kLiveEvery = 900'000'000;
 
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
 RunLoop::RunLoop(store::RunDir run, Observer& observer, MakeBackend make_backend)
@@ -37,7 +43,9 @@ RunStatus RunLoop::execute() {
   asio::io_context loop(1);
   std::exception_ptr failure;
   RunStatus status = RunStatus::failed;
-  asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
+  asio::signal_set signals(loop, SIGINT, SIGTERM);
+  // nohup: the run is meant to outlive its terminal.
+  if (!is_ignored(SIGHUP)) signals.add(SIGHUP);
   std::function<void()> wait_for_signal = [&] {
     signals.async_wait([&](const asio::error_code& ec, int) {
       if (ec) return;
@@ -63,6 +71,16 @@ RunStatus RunLoop::execute() {
   std::filesystem::remove_all(run_.live_logs(), ignored);
   if (failure) std::rethrow_exception(failure);
   return status;
+}
+
+asio::awaitable<void> RunLoop::keep_on_disk(std::filesystem::path path) {
+  std::string problem;
+  try {
+    co_await run_on_thread([&] { sync_to_disk(path); });
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  if (!problem.empty()) observer_.warning("evidence may not survive a power failure: " + problem);
 }
 
 void RunLoop::interrupt() {
@@ -94,8 +112,10 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   backend_ = make_backend_(context);
   make_hooks(context, journal);
   co_await backend_->prepare();
-  if (!std::filesystem::exists(run_.system_file()))
+  if (!std::filesystem::exists(run_.system_file())) {
     write_system(run_, *journal_, co_await backend_->describe(), declared_);
+    asio::co_spawn(loop, keep_on_disk(run_.system_file()), asio::detached);
+  }
   co_await execute_cases();
   if (interrupts_ == 0) {
     const Json states = co_await backend_->device_states();
@@ -361,7 +381,11 @@ asio::awaitable<RoundOutcome> RunLoop::run_hook_on_nodes(const plan::CasePlan& h
 
 asio::awaitable<void> RunLoop::end_round(const std::string& name, int number,
                                          const RoundOutcome& outcome) {
-  const auto list = [&] { return list_round_files(run_.round_dir(name, number), outcome.listed); };
+  const std::filesystem::path folder = run_.round_dir(name, number);
+  // The journal is durable: what it lists must be, too, or a power failure would look like
+  // tampering.
+  co_await keep_on_disk(folder);
+  const auto list = [&] { return list_round_files(folder, outcome.listed); };
   const RoundFiles files = co_await run_on_thread(list);
   const Json round = fields_to_json(store::RoundName{name, number});
   Json listing = round;

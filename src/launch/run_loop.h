@@ -80,6 +80,9 @@ class RunLoop {
   void give_up(const plan::CasePlan& plan_case, const std::string& reason);
   asio::awaitable<RoundOutcome> attempt(const plan::CasePlan& plan_case, int number);
   asio::awaitable<RoundOutcome> run_hook_on_nodes(const plan::CasePlan& hook_case, int number);
+  /// Waits until the disk has the file or folder. A failure is a warning: the round is no less
+  /// measured.
+  asio::awaitable<void> keep_on_disk(std::filesystem::path path);
   /// Lists the files of the round and journals its end.
   asio::awaitable<void> end_round(const std::string& name, int number, const RoundOutcome& outcome);
   void write_live(const plan::CasePlan& plan_case, int number, const RoundProgress& progress);

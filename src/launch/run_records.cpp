@@ -45,6 +45,8 @@ Json run_start(const store::RunDir& run) {
                         .evidence = evidence::kVersion,
                         .files = std::move(files)};
   if (const char* job = std::getenv("SLURM_JOB_ID")) start.job = job;
+  std::error_code ec;
+  start.folder = std::filesystem::current_path(ec).string();
   return fields_to_json(start);
 }
 

@@ -251,7 +251,7 @@ void Rest::handle(const serve::HttpRequest& request, std::string& who,
     Call call{.context = context_,
               .request = request,
               .route = route,
-              .query = http::parse_query(request.query),
+              .query = http::parse_form(request.query),
               .now_ns = wall_now_ns()};
     response = answer(call);
     if (call.who) who = call.who->name;

@@ -77,10 +77,14 @@ struct RunStart {
   int evidence = 0;     ///< 0: the rounds that follow have no lists
   Json files{};         ///< list of evidence::FileRecord; null: the version did not write it
   std::string job{};    ///< the allocation that the controller runs in
+  /// The controller's working folder, in which commands run that name no `workdir`; empty: an
+  /// earlier version did not write it.
+  std::string folder{};
 
   static void fields(auto& self, auto&& field) {
     field("run", self.run);
     field("host", self.host);
+    field.optional("folder", self.folder);
     field("pid", self.pid);
     field("assay", self.assay);
     field("evidence", self.evidence);

@@ -134,7 +134,7 @@ void Api::handle(const serve::HttpRequest& request, std::string& token_name,
         answer(too_often(wait));
         return;
       }
-    call.query = http::parse_query(request.query);
+    call.query = http::parse_form(request.query);
     call.respond = answer;
     if (auto response = dispatch(call)) answer(std::move(*response));
   } catch (const serve::Refusal& refusal) {

@@ -261,7 +261,7 @@ std::optional<serve::HttpResponse> Api::finish(const Call& call) {
 }
 
 Json Api::listed(const Call& call) {
-  const http::Query query = form_query(call.request.query);
+  const http::Query& query = call.query;
   TestQuery wanted;
   wanted.page = parameter(query, "page", 1, 1, 1'000'000);
   wanted.per_page = parameter(query, "per_page", 25, 1, 100);
@@ -303,7 +303,7 @@ std::optional<serve::HttpResponse> Api::list(const Call& call) {
 }
 
 std::optional<serve::HttpResponse> Api::page_of_tests(const Call& call) {
-  return list_page(listed(call), form_query(call.request.query));
+  return list_page(listed(call), call.query);
 }
 
 std::optional<serve::HttpResponse> Api::page_of_test(const Call& call) {

@@ -311,15 +311,9 @@ Json line_json(const BoardLine& line, const std::string& currency) {
 
 }  // namespace
 
-http::Query form_query(std::string query) {
-  for (auto at = query.find('+'); at != std::string::npos; at = query.find('+', at + 1))
-    query.replace(at, 1, "%20");
-  return http::parse_query(query);
-}
-
 BoardQuery parse_board_query(const std::string& text) {
   BoardQuery out;
-  for (const auto& [key, value] : form_query(text)) {
+  for (const auto& [key, value] : http::parse_form(text)) {
     if (value.size() > kMaxParameter)
       throw serve::Refusal(400, "bad_parameter", "a parameter has more than 400 bytes");
     const auto* const known = std::ranges::find(kTexts, key, &TextParameter::name);

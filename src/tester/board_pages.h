@@ -11,9 +11,6 @@
 
 namespace assay::tester {
 
-/// A query string as forms write it: a "+" is a space.
-[[nodiscard]] http::Query form_query(std::string query);
-
 /// What a query string asks for; a "+" is a space, as forms write it. Throws Refusal 400 for a
 /// value that is not possible; keys that are not known are left alone.
 [[nodiscard]] BoardQuery parse_board_query(const std::string& query);

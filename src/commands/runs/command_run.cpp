@@ -12,6 +12,7 @@
 #include "commands/runs/planning.h"
 #include "commands/runs/push.h"
 #include "commands/runs/web_view.h"
+#include "core/any_fields.h"
 #include "core/error.h"
 #include "core/host.h"
 #include "core/text.h"
@@ -21,6 +22,8 @@
 #include "plan/make_plan.h"
 #include "push/challenge_request.h"
 #include "push/tester_client.h"
+#include "store/journal.h"
+#include "store/journal_records.h"
 
 namespace assay::commands {
 
@@ -69,6 +72,29 @@ std::vector<std::string> check_unchanged(const store::RunDir& run) {
               "restore the files from a copy, or start a new run");
 }
 
+// Relative paths of commands lead from the folder in which the run was started: from another one
+// they would lead to other programs.
+void go_to_its_start(const store::RunDir& run) {
+  if (!fs::exists(run.journal_file())) return;
+  for (const Json& event : store::Journal::read(run.journal_file())) {
+    if (store::event_of(event) != store::JournalEvent::run_start) continue;
+    const fs::path folder = fields_from_any<store::RunStart>(event).folder;
+    std::error_code ec;
+    if (folder.empty() || fs::equivalent(folder, fs::current_path(), ec)) return;
+    fs::current_path(folder, ec);
+    if (ec)
+      throw Error(ErrorKind::environment, "the folder in which the run was started is not there",
+                  printable(folder.string()),
+                  "its commands run in it: restore it, or start a new run");
+    return tell_error("note: going on in " + printable(folder.string()) +
+                      ", where the run was started\n");
+  }
+}
+
+fs::path absolute_or_empty(const std::string& path) {
+  return path.empty() ? fs::path() : fs::absolute(path);
+}
+
 int run(const RunOptions& options) {
   if (options.dry_run) return show_plan(options);
   const std::uint16_t port = options.web.empty() ? 0 : web_port(options.web);
@@ -77,14 +103,21 @@ int run(const RunOptions& options) {
     fix_batches(plan);
     return store::RunDir::create(options.out, plan);
   };
-  const store::RunDir run = options.resume.empty() ? begin() : store::RunDir::open(options.resume);
+  const store::RunDir run =
+      options.resume.empty() ? begin() : store::RunDir::open(fs::absolute(options.resume));
+  PushRequest request = options.push;
+  request.token_file = absolute_or_empty(request.token_file).string();
+  request.ca = absolute_or_empty(request.ca).string();
   std::vector<std::string> unproven;
-  if (!options.resume.empty()) unproven = check_unchanged(run);
+  if (!options.resume.empty()) {
+    unproven = check_unchanged(run);
+    go_to_its_start(run);
+  }
   if (options.failed)
     tell(counted(launch::reopen_failed_rounds(run, unproven), "failed round") + " to run again\n");
   if (options.detach) return detach(run);
   // Whether the tester would let us in shows before hours of training, not after them.
-  if (!options.push.url.empty()) (void)push::find_token(options.push.token_file);
+  if (!request.url.empty()) (void)push::find_token(request.token_file);
   std::optional<WebView> web;
   if (!options.web.empty()) {
     web.emplace(run.path(), port);
@@ -93,8 +126,7 @@ int run(const RunOptions& options) {
   const int code = execute(run, nullptr, std::move(unproven));
   web.reset();
   show_train_records(run);
-  if (options.push.url.empty()) return code;
-  PushRequest request = options.push;
+  if (request.url.empty()) return code;
   request.run = run.path().string();
   const int pushed = push(request);
   return code != 0 ? code : pushed;

@@ -98,7 +98,7 @@ struct WebView::State {
       throw nothing;
     }
     std::map<std::string, std::string> query;
-    for (const auto& [name, value] : http::parse_query(request.query)) query[name] = value;
+    for (const auto& [name, value] : http::parse_form(request.query)) query[name] = value;
     if (path == "api/run") return json_of(state_of_run());
     if (path == "api/log") return json_of(live.log(live::console_query(query)));
     if (path == "api/metrics") return json_of(live.metrics(live::metrics_query(query)));

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "e2e/door/door_test.h"
 #include "needs.h"
+#include "ports.h"
 #include "send_signal.h"
 
 namespace assay::e2e {
@@ -64,10 +65,10 @@ def serve(c):
     c.close()
 s = socket.socket()
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-s.bind(('127.0.0.1', 0))
+s.bind(('127.0.0.1', int(sys.argv[2])))
 s.listen(50)
-with open(folder + '/port.tmp', 'w') as f: f.write(str(s.getsockname()[1]))
-os.rename(folder + '/port.tmp', folder + '/port')
+with open(folder + '/listens.tmp', 'w') as f: f.write(str(os.getpid()))
+os.rename(folder + '/listens.tmp', folder + '/listens')
 while True:
     c, _ = s.accept()
     threading.Thread(target=serve, args=(c,), daemon=True).start()
@@ -81,25 +82,18 @@ class Endpoints : public DoorTest {
     if (python_.empty()) GTEST_SKIP() << needs::package("python3");
     write("app.py", kApplication);
   }
-  /// A job with the application as its endpoint "web". Ports are named before there is a job: the
-  /// program listens first.
+  /// A job that runs the application, its endpoint "web".
   void start_application() {
-    pid_t pid = ::fork();
-    if (pid == 0) {
-      ::execl(python_.c_str(), "python3", (folder_ / "app.py").c_str(), folder_.c_str(), nullptr);
-      ::_exit(127);
-    }
-    application_ = pid;
-    ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "port"); }));
-    const std::string port(trim(read_file(folder_ / "port")));
-    id_ = running("", {"--endpoint", "web=" + port});
-  }
-  void TearDown() override {
-    if (application_ > 0) send_signal(application_, SIGKILL);
-    DoorTest::TearDown();
+    const std::string port = std::to_string(ports_.first());
+    id_ = running(python_ + " " + (folder_ / "app.py").string() + " " + folder_.string() + " " +
+                      port + " & exec sleep 1000",
+                  {"--endpoint", "web=" + port});
+    ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "listens"); }));
+    application_ = static_cast<pid_t>(std::stol(read_file(folder_ / "listens")));
   }
 
   std::string python_;
+  testing::ReservedPorts ports_;
   pid_t application_ = -1;
   long id_ = 0;
 };
@@ -285,12 +279,33 @@ TEST_F(Endpoints, AServiceThatDiedIsSaidWithAdvice) {
   EXPECT_THAT(ended.body, HasSubstr("while the job runs"));
 }
 
-TEST_F(Endpoints, OneThatLeadsToTheServerItselfIsNoCircle) {
+TEST_F(Endpoints, AnotherJobsProgramOnTheNodeIsNotReached) {
+  serve();
+  start_application();
+  const long other = running("", {"--endpoint", fmt::format("web={}", ports_.first())});
+  const Guest stranger = open(other, "web");
+  const Reply reply = ask(stranger.host, "GET", "/", {{"Cookie", stranger.cookie}});
+  EXPECT_EQ(reply.status, 502) << reply.head;
+  EXPECT_THAT(reply.body, HasSubstr("is not the job&#39;s"));
+}
+
+TEST_F(Endpoints, AProgramThatLeftItsSessionAndEnvironmentIsStillTheJobs) {
+  serve();
+  const std::string port = std::to_string(ports_.first());
+  id_ = running("env -i setsid " + python_ + " " + (folder_ / "app.py").string() + " " +
+                    folder_.string() + " " + port + " & exec sleep 1000",
+                {"--endpoint", "web=" + port});
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "listens"); }));
+  const Guest guest = open(id_, "web");
+  EXPECT_EQ(ask(guest.host, "GET", "/", {{"Cookie", guest.cookie}}).status, 200);
+}
+
+TEST_F(Endpoints, OneThatLeadsToTheServerItselfIsRefused) {
   serve();
   const long id = running("", {"--endpoint", fmt::format("self={}", server().port())});
   const Guest guest = open(id, "self");
   const Reply reply = ask(guest.host, "GET", "/", {{"Cookie", guest.cookie}});
-  EXPECT_EQ(reply.status, 508) << reply.head;
+  EXPECT_EQ(reply.status, 502) << reply.head;
 }
 
 TEST_F(Endpoints, ThroughTlsAWebSocketIsTheSame) {

@@ -29,6 +29,11 @@ TEST(Url, ReadsAQueryWithAndWithoutValues) {
   EXPECT_EQ(query, (Query{{"uploads", ""}, {"prefix", "a/b"}, {"empty", ""}}));
 }
 
+TEST(Url, ReadsAFormsBlanks) {
+  const Query form = parse_form("search=line+7+of&plus=1%2B1");
+  EXPECT_EQ(form, (Query{{"search", "line 7 of"}, {"plus", "1+1"}}));
+}
+
 TEST(Url, TakesApartAnEndpoint) {
   const Url url = parse_url("HTTPS://Obs.Example.com:443/a%20b?x=1#f", "t");
   EXPECT_EQ(url.origin, "https://obs.example.com");
