@@ -93,7 +93,8 @@ struct OtherJob {
 /// What happens is reported as events of the job's state machine, from any thread, never from
 /// within a call of the engine:
 ///   start()  → started, then exited; or engine_error; or not_placed where the placement has no
-///              room for it now. node_lost where a node goes away meanwhile.
+///              room for it now, also after started where a node did not answer and nothing of
+///              the job began. node_lost where a node goes away meanwhile.
 ///   recall() → for each execution found, exited or not_found. After not_found this attempt never
 ///              begins, whatever start() was under way when the server ended.
 /// An engine that has a queue says where an execution runs with started and found. One that waits
