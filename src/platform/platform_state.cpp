@@ -387,6 +387,7 @@ void Platform::State::measure() {
         folder.run(), task ? task->devices : std::map<std::string, std::vector<int>>{});
     use.idle_device_s = activity.idle_device_s;
     use.energy_j = activity.energy_j;
+    use.watched_device_s = activity.watched_device_s;
     const std::lock_guard guard(mutex);
     keep_use(use);
     to_measure.pop_front();

@@ -207,7 +207,8 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("Templates", "templates:[#Template]");
     object("UsageRow",
            "user:text team:text month:text device_type:text jobs:int device_hours:num "
-           "idle_device_hours:num energy_kwh:num~ unmetered_device_hours:num");
+           "idle_device_hours:num~ energy_kwh:num~ unmetered_device_hours:num "
+           "unwatched_device_hours:num");
     object("Usage", "usage:[#UsageRow]");
     object("Deed", "number:int at:time who:text address:text deed:text subject:text status:int");
     object("Audit", "deeds:[#Deed]");

@@ -127,7 +127,7 @@ def nodes():
 
 
 SUITE = 'cases:\n  - name: main\n    model: resnet20-cosine-lr\n    nodes: 2\n    procs: 4\n    launch: per-node\n    command: torchrun --nnodes 2 …\n'
-USAGE = [{'user': u, 'team': t, 'month': m, 'device_type': 'H200', 'jobs': n, 'device_hours': h, 'idle_device_hours': h * i, 'energy_kwh': h * .61, 'unmetered_device_hours': 0}
+USAGE = [{'user': u, 'team': t, 'month': m, 'device_type': 'H200', 'jobs': n, 'device_hours': h, 'idle_device_hours': h * i, 'energy_kwh': h * .61, 'unmetered_device_hours': 0, 'unwatched_device_hours': 0}
          for u, t, m, n, h, i in (('lin', 'vision', '2026-10', 41, 1240.5, .08), ('maria', 'infra', '2026-10', 12, 910.2, .03), ('sam', 'nlp', '2026-10', 7, 2210, .21), ('lin', 'vision', '2026-11', 22, 640.25, .11), ('wang', 'vision', '2026-11', 3, 96, .4))]
 
 
