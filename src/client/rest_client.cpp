@@ -131,6 +131,10 @@ Json Client::result(jobs::JobId id) const {
   return connection_.ask({.path = job_path(id) + "/result"});
 }
 
+Json Client::pushed_result(const std::string& test) const {
+  return connection_.ask({.path = "/pushed/" + test + "/result"});
+}
+
 Answer<JobDetails> Client::ask_of(jobs::JobId id, const std::string& deed) const {
   // A deed that was done already is refused as one that does not fit: it is not sent twice.
   Json json = connection_.ask({.method = "POST", .path = job_path(id) + "/" + deed});

@@ -78,6 +78,8 @@ class Client {
   [[nodiscard]] std::string report(jobs::JobId id) const;
   /// result.json of the last attempt.
   [[nodiscard]] Json result(jobs::JobId id) const;
+  /// That the tester has computed of a run that was pushed.
+  [[nodiscard]] Json pushed_result(const std::string& test) const;
   /// "kill", "pause", "resume", "approve" or "reject".
   Answer<JobDetails> ask_of(jobs::JobId id, const std::string& deed) const;
   [[nodiscard]] Answer<LogPage> log(jobs::JobId id, const LogQuery& query) const;

@@ -205,6 +205,8 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("NewToken", "name:text token:text expires:time~");
     object("Template", "scope:text name:text content:object author:text changed:time etag:text");
     object("Templates", "templates:[#Template]");
+    object("PushedRun", "id:text name:text suite:text verdict:text finished:text machine:text");
+    object("PushedRuns", "tests:[#PushedRun]");
     object("UsageRow",
            "user:text team:text month:text device_type:text jobs:int device_hours:num "
            "idle_device_hours:num~ energy_kwh:num~ unmetered_device_hours:num "
