@@ -32,6 +32,9 @@ struct Order {
   std::string team{};
   std::optional<int> array_index{};
   jobs::Submission submission{};
+  /// Variable → value of the submission's secrets: for the ranks alone, and nowhere written down
+  /// but where engine.md says so. Of an order to start only.
+  std::map<std::string, std::string> secrets{};
   jobs::Placement placement{};  ///< empty: an engine that has a queue finds one
   jobs::Queue queue{};          ///< that it was submitted to
 };

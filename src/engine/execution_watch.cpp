@@ -189,9 +189,10 @@ ControllerProcess ExecutionWatch::launch(const Order& order,
                    .set = suite.set,
                    .devices = devices,
                    .remote_work = suite.remote_work,
-                   .processors = suite.processors},
+                   .processors = suite.processors,
+                   .secrets = suite.secrets},
                   folder);
-  return start_controller(folder, options_.bindir, suite);
+  return start_controller(folder, options_.bindir, suite, order.secrets);
 }
 
 void ExecutionWatch::start_order(const Order& order,

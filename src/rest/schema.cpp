@@ -205,6 +205,9 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("NewToken", "name:text token:text expires:time~");
     object("Template", "scope:text name:text content:object author:text changed:time etag:text");
     object("Templates", "templates:[#Template]");
+    object("Secret", "scope:text name:text author:text changed:time usable:bool etag:text");
+    object("Secrets", "secrets:[#Secret]");
+    object("SecretValue", "name?:text value:text");
     object("PushedRun", "id:text name:text suite:text verdict:text finished:text machine:text");
     object("PushedRuns", "tests:[#PushedRun]");
     object("UsageRow",

@@ -187,6 +187,8 @@ def answer(method, path, query, body):
         return 200, {'users': [{'name': 'admin', 'full_name': '', 'role': 'admin', 'disabled': False}, {'name': 'lin', 'full_name': 'Lin Chen', 'role': 'member', 'disabled': False}]}
     if path == '/tokens':
         return 200, {'tokens': [{'name': 'laptop', 'made': iso(START), 'expires': None}]}
+    if path == '/secrets':
+        return 200, {'secrets': [{'scope': 'own', 'name': 'HF_TOKEN', 'author': 'admin', 'changed': iso(START), 'usable': True, 'etag': '"1"'}, {'scope': 'team:vision', 'name': 'deploy-key', 'author': 'lin', 'changed': iso(START), 'usable': False, 'etag': '"2"'}]}
     if path == '/pushed':
         return 200, {'tests': [{'id': '20261115-ab3dE9', 'name': 'ResNet-50 on 8 H200', 'suite': 'aiperf', 'verdict': 'VALID', 'finished': iso(START), 'machine': '8 × H200'}]}
     if path == '/templates':
