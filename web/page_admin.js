@@ -38,6 +38,16 @@ export async function render({main, life, session}) {
       document.body.append(dialog);
       dialog.showModal();
     });
+  const own = scope => scope === 'own';
+  const secret = async (load, r = {}) => {
+    const scopes = r.scope ? [r.scope] : ['own', ...(session.teams || []).map(x => `team:${x}`)];
+    const answer = await prompt(t(r.name ? 'admin.secrets.replace' : 'admin.secrets.new'), [{name: 'name', label: t('admin.name'), value: r.name, required: true, readonly: Boolean(r.name), pattern: '[A-Za-z0-9_@][A-Za-z0-9_.@\\-]{0,63}', title: 'HF_TOKEN'}, {name: 'scope', label: t('submit.scope'), choices: scopes, value: scopes[0]},
+      {name: 'value', label: t('env.value'), type: 'password', autocomplete: 'new-password', required: true}]);
+    if (!answer) return;
+    await change(() => put(`/secrets/${part(answer.scope)}/${part(answer.name)}`, {value: answer.value}, seen(r, answer.name)), load);
+  };
+  section(t('admin.secrets'), '/secrets', 'secrets', (rows, load) => [h('p', {class: 'sub'}, t('admin.secrets.about')), table([t('admin.name'), t('admin.secrets.of'), t('admin.secrets.by'), t('admin.made'), ''], rows.map(r => [[words(r.name), r.usable ? null : h('span', {class: 'sub'}, t('admin.secrets.lost'))], own(r.scope) ? t('admin.secrets.mine') : words(r.scope.replace(/^team:/, '')), words(r.author, 40), moment(r.changed),
+    [deed(t('admin.secrets.replace'), () => secret(load, r), 'second small'), ' ', gone(`/secrets/${part(r.scope)}/${part(r.name)}`, r, load)]]), t('admin.secrets.none'))], session.role !== 'viewer' && secret);
   if (admin) {
     const user = async (load, r = {}) => {
       const answer = await prompt(t('admin.user'), [{name: 'name', label: t('admin.name'), value: r.name, required: true, readonly: Boolean(r.name)}, {name: 'full_name', label: t('admin.full_name'), value: r.full_name}, {name: 'role', label: t('admin.role'), choices: ['member', 'viewer', 'admin'], value: r.role || 'member'},

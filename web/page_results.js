@@ -7,7 +7,7 @@ import {errorBox, page, table, verdictChip} from './parts.js';
 export async function render(context) {
   if (context.place.name === 'compare') return compare(context);
   const {main, life} = context;
-  const answer = await get('/jobs', {state: 'finished,failed', order: 'ended', descending: 1, limit: 100});
+  const [answer, pushed] = await Promise.all([get('/jobs', {state: 'finished,failed', order: 'ended', descending: 1, limit: 100}), get('/pushed', {limit: 100})]);
   if (life.over) return;
   const chosen = new Set();
   const go = h('a', {class: 'button', 'aria-disabled': 'true'}, t('results.compare'));
@@ -21,12 +21,15 @@ export async function render(context) {
       table(['', t('jobs.col.id'), t('jobs.col.name'), t('jobs.col.owner'), t('brief.ended'), t('jobs.col.verdict'), ''], answer.jobs.map(j => [
         h('input', {type: 'checkbox', 'aria-label': t('jobs.choose', {id: j.id}), onchange: e => choose(j.id, e.target.checked)}), h('a', {href: `#/jobs/${j.id}/report`}, `#${j.id}`), words(j.name, 80), words(j.owner, 30), moment(j.ended), verdictChip(j.verdict),
         h('a', {href: `#/jobs/${j.id}/report`}, t('job.report'))]), t('results.empty'))),
-    h('section', {}, h('h2', {}, t('results.tester')), h('p', {class: 'sub'}, t('results.tester.words')), h('p', {class: 'actions'}, h('a', {href: '/tests'}, t('results.tests')), h('a', {class: 'second', href: '/leaderboard'}, t('results.board'))))));
+    h('section', {}, h('h2', {}, t('results.tester')), h('p', {class: 'sub'}, t('results.tester.words')),
+      pushed.tests.length ? table(['', t('results.test'), t('jobs.col.name'), t('results.machine'), t('brief.ended'), t('jobs.col.verdict')], pushed.tests.map(x => [
+        h('input', {type: 'checkbox', 'aria-label': t('results.choose', {id: x.id}), onchange: e => choose(`test:${x.id}`, e.target.checked)}), h('a', {href: `/tests/${x.id}`}, x.id), words(x.name, 80), words(x.machine, 60), moment(x.finished), verdictChip(x.verdict)])) : null,
+      h('p', {class: 'actions'}, h('a', {href: '/tests'}, t('results.tests')), h('a', {class: 'second', href: '/leaderboard'}, t('results.board'))))));
 }
 
 async function compare({main, place, life}) {
-  const ids = String(place.parameters.ids || '').split(',').map(Number).filter(n => Number.isSafeInteger(n) && n > 0);
-  const input = h('input', {name: 'ids', value: ids.join(', '), required: true, pattern: '[0-9, ]+', 'aria-label': t('compare.ids')});
+  const ids = String(place.parameters.ids || '').split(/[ ,]+/).map(x => x.replace(/^(#|job:)/, '')).filter(x => /^([1-9][0-9]{0,15}|test:[0-9A-Za-z-]+)$/.test(x));
+  const input = h('input', {name: 'ids', value: ids.join(', '), required: true, pattern: '[0-9A-Za-z:#, \\-]+', placeholder: '12, 15, test:20261115-ab3dE9', 'aria-label': t('compare.ids')});
   const url = address('/jobs/compare.html', {ids: ids.join(',')});
   const open = h('a', {class: 'button second', hidden: true, href: url, target: '_blank', rel: 'noopener'}, t('report.open'));
   const out = h('div', {class: 'grow'});

@@ -75,6 +75,7 @@ export async function render({main, place, session, life}) {
   }
   const small = (value, label, attributes) => h('input', {type: 'text', value: value ?? '', 'aria-label': label, placeholder: label, spellcheck: 'false', autocomplete: 'off', ...attributes});
   const env = rows('env', Object.entries(submission.env || {}).filter(([name]) => name !== kKeep), item => [small(item && item[0], t('env.name')), small(item && item[1], t('env.value'))]);
+  const secrets = rows('secrets', Object.entries(submission.secrets || {}), item => [small(item && item[1], t('secrets.name')), small(item && item[0], t('secrets.variable'))], t('hint.secrets'));
   const mounts = rows('mounts', submission.mounts || [], m => [small(m && m.source, t('mount.source')), small(m && m.target, t('mount.target')), h('label', {class: 'check'}, h('input', {type: 'checkbox', checked: m && m.read_only}), t('mount.read_only'))]);
   const endpoints = rows('endpoints', submission.endpoints || [], e => [h('select', {'aria-label': t('endpoint.kind')}, kKinds.map(k => h('option', {value: k, selected: e && e.kind === k}, term('endpoint', k)))), small(e && e.name, t('endpoint.name')), small(e && e.port, t('endpoint.port'), {inputmode: 'numeric'})]);
 
@@ -105,6 +106,8 @@ export async function render({main, place, session, life}) {
     const variables = Object.fromEntries([...env.body.children].map(r => r.values.map(i => i.value)).filter(([k]) => k));
     if (value('keep') && !isSuite()) variables[kKeep] = value('keep');
     if (Object.keys(variables).length) s.env = variables;
+    const given = [...secrets.body.children].map(r => r.values.map(i => i.value.trim())).filter(([name]) => name);
+    if (given.length) s.secrets = Object.fromEntries(given.map(([name, variable]) => [variable || name, name]));
     give('mounts', [...mounts.body.children].map(r => ({source: r.values[0].value, target: r.values[1].value, ...(r.values[2].querySelector('input').checked ? {read_only: true} : {})})));
     give('endpoints', [...endpoints.body.children].map(r => ({kind: r.values[0].value, ...(r.values[1].value ? {name: r.values[1].value} : {}), ...(r.values[2].value ? {port: Number(r.values[2].value)} : {})})));
     give('after', value('after').split(/[ ,#]+/).filter(Boolean).map(Number));
@@ -218,7 +221,7 @@ export async function render({main, place, session, life}) {
     group('what', field('name', text('name', {maxlength: '100', required: true, placeholder: 'resnet20-lr-0.1'})), h('div', {class: 'field'}, h('span', {class: 'label'}, t('submit.kind')), kind), h('div', {class: 'wide'}, command, suite, folder && h('p', {class: 'sub', id: 'folder'}, folder)), launch, image),
     group('where', field('nodes', count('nodes', 1)), field('procs', count('procs', 1), t('hint.procs')), field('devices', count('devices'), t('hint.devices')), field('device_type', h('input', {type: 'text', list: 'types', value: submission.device_type ?? '', autocomplete: 'off', placeholder: t('any')})), h('datalist', {id: 'types'}, types.map(x => h('option', {value: x}))), field('whole_nodes', h('input', {type: 'checkbox', checked: submission.whole_nodes}))),
     group('when', field('queue', choice('queue', queueNames)), field('team', choice('team', ['', ...(session.teams || [])], ['–', ...(session.teams || [])])), field('time', text('time', {placeholder: '2h'}), t('hint.time')), field('keep', h('input', {type: 'text', value: (submission.env || {})[kKeep] ?? '', autocomplete: 'off', spellcheck: 'false', placeholder: '30m'}), t('hint.keep')), field('priority', h('input', {type: 'number', min: '0', max: '1000', value: submission.priority ?? '', placeholder: '100'})), field('preemptible', h('input', {type: 'checkbox', checked: submission.preemptible}))),
-    fold('environment', Boolean(submission.env || submission.mounts), env.element, mounts.element),
+    fold('environment', Boolean(submission.env || submission.secrets || submission.mounts), env.element, secrets.element, mounts.element),
     fold('endpoints', Boolean(submission.endpoints && submission.endpoints.length), endpoints.element),
     fold('failure', Boolean(submission.retries && submission.retries.count), field('retries', h('input', {type: 'number', min: '0', max: '100', value: (submission.retries || {}).count ?? ''})), field('exit_codes', h('input', {type: 'text', value: ((submission.retries || {}).exit_codes || []).join(', '), placeholder: '1, 137'}), t('hint.exit_codes'))),
     fold('order', Boolean(submission.array || (submission.after || []).length), field('after', h('input', {type: 'text', value: (submission.after || []).join(', '), placeholder: '12, 15'}), t('hint.after')), field('array', text('array', {placeholder: '0-9%4'}), t('hint.array'))));

@@ -23,10 +23,11 @@ export async function render({main, place, life}) {
     const sums = new Map();
     for (const r of rows) {
       const key = r[by] || '–';
-      const s = sums.get(key) ?? {jobs: 0, hours: 0, idle: 0, energy: null, unmetered: 0};
+      const s = sums.get(key) ?? {jobs: 0, hours: 0, idle: null, energy: null, unmetered: 0, unwatched: 0};
       s.jobs += r.jobs;
       s.hours += r.device_hours;
-      s.idle += r.idle_device_hours;
+      if (r.idle_device_hours !== null) s.idle = (s.idle ?? 0) + r.idle_device_hours;
+      s.unwatched += r.unwatched_device_hours;
       if (r.energy_kwh !== null) s.energy = (s.energy ?? 0) + r.energy_kwh;
       s.unmetered += r.unmetered_device_hours;
       sums.set(key, s);
@@ -34,8 +35,16 @@ export async function render({main, place, life}) {
     const list = [...sums].sort((a, b) => by === 'month' ? (a[0] < b[0] ? -1 : 1) : b[1].hours - a[1].hours);
     const most = Math.max(...list.map(([, s]) => s.hours), 1e-9);
     replace(out, table([t(`usage.${by}`), {title: t('usage.jobs'), n: true}, {title: t('usage.hours'), n: true}, '', {title: t('usage.idle'), n: true}, {title: t('usage.energy'), n: true}],
-      list.map(([name, s]) => [words(name, 60), s.jobs, number(s.hours), bar(s, most), `${number(s.idle)} (${s.hours ? Math.round(100 * s.idle / s.hours) : 0} %)`, energyOf(s)]), t('usage.none')));
+      list.map(([name, s]) => [words(name, 60), s.jobs, number(s.hours), bar(s, most), idleOf(s), energyOf(s)]), t('usage.none')));
   } catch (e) { replace(out, errorBox(e)); }
+}
+
+// Of the hours in which it was measured.
+function idleOf(s) {
+  if (s.idle === null) return h('span', {class: 'sub'}, t('usage.idle.unknown'));
+  const watched = s.hours - s.unwatched;
+  const share = `${number(s.idle)} (${watched > 0 ? Math.round(100 * s.idle / watched) : 0} %)`;
+  return s.unwatched > 0 ? h('span', {title: t('usage.energy.part', {hours: number(s.unwatched)})}, t('usage.idle.part', {idle: share, hours: number(watched)})) : share;
 }
 
 // Of what nobody measured it is not known; a sum of which a part is not known is a least.
@@ -45,6 +54,6 @@ function energyOf(s) {
 }
 
 function bar(s, most) {
-  const width = 100 * s.hours / most, idle = s.hours ? width * s.idle / s.hours : 0;
+  const width = 100 * s.hours / most, idle = s.hours ? width * (s.idle ?? 0) / s.hours : 0;
   return svg('svg', {class: 'usage-bar', viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': 'true'}, svg('rect', {class: 'bar', width: Math.max(width - idle, 0), height: 10}), svg('rect', {class: 'bar behind', x: width - idle, width: idle, height: 10}));
 }

@@ -19,6 +19,7 @@ export function asCommand(s) {
   option('time', s.time);
   if (s.retries) option('retries', s.retries.count);
   for (const [name, value] of Object.entries(s.env || {})) option('env', `${name}=${value}`);
+  for (const [variable, name] of Object.entries(s.secrets || {})) option('secret', variable === name ? name : `${name}=${variable}`);
   for (const m of s.mounts || []) option('mount', `${m.source}:${m.target}${m.read_only ? ':ro' : ''}`);
   for (const e of s.endpoints || []) option('endpoint', e.kind === 'port' ? `${e.name || 'port'}=${e.port ?? ''}` : e.kind);
   for (const id of s.after || []) option('after', id);

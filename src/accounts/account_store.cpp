@@ -2,7 +2,7 @@
 
 namespace assay::accounts {
 
-const std::array<std::string_view, 4> kAccountSchema{R"(
+const std::array<std::string_view, 5> kAccountSchema{R"(
 CREATE TABLE people (
   name TEXT PRIMARY KEY,
   full_name TEXT NOT NULL,
@@ -79,6 +79,17 @@ CREATE INDEX identities_by_person ON identities (person);
                                                      R"(
 ALTER TABLE tokens ADD COLUMN made_by TEXT REFERENCES tokens (sha256) ON DELETE CASCADE;
 CREATE INDEX tokens_by_maker ON tokens (made_by);
+)",
+                                                     R"(
+CREATE TABLE secrets (
+  scope TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  name TEXT NOT NULL,
+  sealed TEXT NOT NULL,
+  author TEXT NOT NULL,
+  changed_ns INTEGER NOT NULL,
+  PRIMARY KEY (scope, owner, name)
+) WITHOUT ROWID;
 )"};
 
 }  // namespace assay::accounts

@@ -51,7 +51,8 @@ void check_name(std::string_view name, std::string_view what) {
 }
 
 Accounts::Accounts(const std::filesystem::path& file)
-    : database_(file, {.wait = database::kWaitOfServers}) {
+    : database_(file, {.wait = database::kWaitOfServers}),
+      secrets_key_(file.parent_path() / kSecretsKey) {
   database::migrate(database_, kAccountSchema);
   (void)nobodys_hash();  // not with the first wrong name, which would take longer
 }
@@ -175,6 +176,7 @@ void Accounts::remove(const std::string& name) {
   Transaction transaction(database_);
   require_person(name);
   database_.prepare("DELETE FROM templates WHERE scope = 'own' AND owner = ?1").bind(1, name).run();
+  database_.prepare("DELETE FROM secrets WHERE scope = 'own' AND owner = ?1").bind(1, name).run();
   database_.prepare("DELETE FROM people WHERE name = ?1").bind(1, name).run();
   database_.prepare("INSERT OR IGNORE INTO former_names (name) VALUES (?1)").bind(1, name).run();
   keep_an_admin();

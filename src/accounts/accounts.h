@@ -87,6 +87,16 @@ struct Template {
   WallTime changed_ns = 0;
 };
 
+/// A value that jobs are given by its name. It is never read back, only given to jobs.
+struct Secret {
+  Scope scope = Scope::own;
+  std::string of{};    ///< the user or team
+  std::string name{};  ///< as names of people
+  std::string author{};
+  WallTime changed_ns = 0;
+  bool usable = true;  ///< false: the key that it was kept with is not there any more
+};
+
 /// Something that somebody did: a line of the audit log.
 struct DoneDeed {
   std::int64_t number = 0;
@@ -169,6 +179,21 @@ class Accounts {
   void put_template(const Template& made);
   bool remove_template(Scope scope, const std::string& of, const std::string& name);
 
+  /// Those of the user, and those of the teams.
+  [[nodiscard]] std::vector<Secret> secrets(const std::string& user,
+                                            const std::vector<std::string>& teams);
+  /// New, or with another value from now on; of a user or a team. It is kept encrypted, with the
+  /// key of the file kSecretsKey beside the database, which is made when it is needed first.
+  void put_secret(const Secret& made, std::string_view value);
+  bool remove_secret(Scope scope, const std::string& of, const std::string& name);
+  /// For a job of that user in that team (empty: none): the user's own secret of that name, else
+  /// the team's, if the user is in it. Throws Error of kind usage where there is none, environment
+  /// where it cannot be decrypted.
+  [[nodiscard]] std::string secret_for(const std::string& user, const std::string& team,
+                                       const std::string& name);
+  /// The team is no more: who makes one of the same name does not get its secrets.
+  void forget_team(const std::string& team);
+
   /// Who may enter a job besides its owner.
   [[nodiscard]] std::vector<std::string> shared_with(jobs::JobId job);
   void share(jobs::JobId job, const std::vector<std::string>& names);
@@ -191,10 +216,15 @@ class Accounts {
 
   std::mutex lock_;
   database::Database database_;
+  const std::filesystem::path secrets_key_;
 };
 
 /// Throws Error of kind usage.
 void check_name(std::string_view name, std::string_view what);
+
+inline constexpr const char* kSecretsKey = "secrets.key";
+inline constexpr std::size_t kMaxSecretValue = 32U << 10;  ///< bytes, as of any variable of a job
+inline constexpr std::int64_t kMaxSecrets = 200;           ///< of a user or a team
 
 /// The account of the first sign-in, made where there is nobody.
 inline constexpr const char* kFirstAdmin = "admin";

@@ -24,15 +24,6 @@ std::mutex& hashing() {
   return lock;
 }
 
-bool is_text(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0 || text[0] == '\0') return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string hash_password(std::string_view password) {

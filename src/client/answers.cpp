@@ -162,8 +162,9 @@ std::vector<UsageRow> read_usage(const Json& json) {
   for (const Json& row : list_at(json, "usage"))
     rows.push_back({text_at(row, "user"), text_at(row, "team"), text_at(row, "month"),
                     text_at(row, "device_type"), integer_at(row, "jobs", 0),
-                    number_at(row, "device_hours", 0.0), number_at(row, "idle_device_hours", 0.0),
-                    number_at(row, "energy_kwh"), number_at(row, "unmetered_device_hours", 0.0)});
+                    number_at(row, "device_hours", 0.0), number_at(row, "idle_device_hours"),
+                    number_at(row, "energy_kwh"), number_at(row, "unmetered_device_hours", 0.0),
+                    number_at(row, "unwatched_device_hours", 0.0)});
   return rows;
 }
 

@@ -149,9 +149,10 @@ struct UsageRow {
   std::string device_type{};
   std::int64_t jobs = 0;
   double device_hours = 0;
-  double idle_device_hours = 0;
-  std::optional<double> energy_kwh{};  ///< nothing: not known
-  double unmetered_device_hours = 0;   ///< of which the energy does not know
+  std::optional<double> idle_device_hours{};  ///< nothing: not known
+  std::optional<double> energy_kwh{};         ///< nothing: not known
+  double unmetered_device_hours = 0;          ///< of which the energy does not know
+  double unwatched_device_hours = 0;          ///< of which nobody knows whether they were idle
 };
 
 struct LogLine {

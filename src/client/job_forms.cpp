@@ -14,8 +14,9 @@ namespace {
 
 /// Fields whose option has another name.
 constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
-    {"suite", "SUITE"},    {"device_type", "--device-type"}, {"whole_nodes", "--whole-nodes"},
-    {"mounts", "--mount"}, {"endpoints", "--endpoint"},      {"retries", "--retries"},
+    {"suite", "SUITE"},      {"device_type", "--device-type"}, {"whole_nodes", "--whole-nodes"},
+    {"mounts", "--mount"},   {"endpoints", "--endpoint"},      {"retries", "--retries"},
+    {"secrets", "--secret"},
 };
 constexpr std::string_view kSame[] = {"name",    "command",     "launch", "nodes", "procs",
                                       "devices", "image",       "queue",  "time",  "priority",
@@ -57,6 +58,8 @@ std::string as_command(const jobs::Submission& job, const std::string& team,
   if (job.time) add("--time", duration_text(job.time->value));
   number("--retries", job.retries.count, 0);
   for (const auto& [name, value] : job.env) add("--env", name + "=" + value);
+  for (const auto& [variable, name] : job.secrets)
+    add("--secret", variable == name ? name : name + "=" + variable);
   for (const jobs::Mount& mount : job.mounts)
     add("--mount", mount.source + ":" + mount.target + (mount.read_only ? ":ro" : ""));
   for (const jobs::Endpoint& endpoint : job.endpoints) add("--endpoint", endpoint_text(endpoint));

@@ -25,6 +25,13 @@ std::string schedule_path(const std::string& name) {
   return "/schedules/" + name;
 }
 
+std::string secret_path(const std::string& team, const std::string& name) {
+  for (const std::string* part : {&team, &name})
+    if (part->find('/') != std::string::npos)
+      throw Error(ErrorKind::usage, "a name has no '/': '" + printable(*part) + "'");
+  return "/secrets/" + (team.empty() ? "own" : "team:" + team) + "/" + name;
+}
+
 Json body_of(const NewSubmission& job) {
   Json body = job.submission;
   if (!job.team.empty()) body["team"] = job.team;
@@ -131,6 +138,10 @@ Json Client::result(jobs::JobId id) const {
   return connection_.ask({.path = job_path(id) + "/result"});
 }
 
+Json Client::pushed_result(const std::string& test) const {
+  return connection_.ask({.path = "/pushed/" + test + "/result"});
+}
+
 Answer<JobDetails> Client::ask_of(jobs::JobId id, const std::string& deed) const {
   // A deed that was done already is refused as one that does not fit: it is not sent twice.
   Json json = connection_.ask({.method = "POST", .path = job_path(id) + "/" + deed});
@@ -213,6 +224,20 @@ void Client::remove_schedule(const std::string& name, const std::string& owner) 
   if (!owner.empty()) words.emplace_back("owner", owner);
   (void)connection_.send(
       {.method = "DELETE", .path = schedule_path(name), .query = std::move(words)});
+}
+
+void Client::put_secret(const std::string& team, const std::string& name,
+                        const std::string& value) const {
+  (void)connection_.ask(
+      {.method = "PUT", .path = secret_path(team, name), .body = {{"value", value}}});
+}
+
+Json Client::secrets() const {
+  return connection_.ask({.path = "/secrets"});
+}
+
+void Client::remove_secret(const std::string& team, const std::string& name) const {
+  (void)connection_.send({.method = "DELETE", .path = secret_path(team, name)});
 }
 
 Json Client::template_named(const std::string& name) const {

@@ -78,6 +78,8 @@ class Client {
   [[nodiscard]] std::string report(jobs::JobId id) const;
   /// result.json of the last attempt.
   [[nodiscard]] Json result(jobs::JobId id) const;
+  /// That the tester has computed of a run that was pushed.
+  [[nodiscard]] Json pushed_result(const std::string& test) const;
   /// "kill", "pause", "resume", "approve" or "reject".
   Answer<JobDetails> ask_of(jobs::JobId id, const std::string& deed) const;
   [[nodiscard]] Answer<LogPage> log(jobs::JobId id, const LogQuery& query) const;
@@ -96,6 +98,10 @@ class Client {
                                   const NewSubmission& job) const;
   [[nodiscard]] Json schedules() const;
   void remove_schedule(const std::string& name, const std::string& owner) const;
+  /// Of a team, or one's own where that is empty.
+  void put_secret(const std::string& team, const std::string& name, const std::string& value) const;
+  [[nodiscard]] Json secrets() const;
+  void remove_secret(const std::string& team, const std::string& name) const;
   /// The submission of a template, own ones before the team's and everybody's. Throws Error of kind
   /// usage, with the names that there are.
   [[nodiscard]] Json template_named(const std::string& name) const;

@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <map>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -79,6 +81,32 @@ void copy_code(const fs::path& from, const fs::path& to) {
   }
 }
 
+/// A file that no folder has; empty: there is nothing to hand over.
+UniqueFd in_memory(const std::map<std::string, std::string>& secrets) {
+  if (secrets.empty()) return {};
+  UniqueFd fd(::memfd_create("assay-secrets", MFD_CLOEXEC));
+  if (!fd) throw system_error(ErrorKind::environment, "cannot hand over the secrets", "", errno);
+  write_all(fd.get(), secrets_text(secrets), "the secrets of the job");
+  (void)::lseek(fd.get(), 0, SEEK_SET);
+  return fd;
+}
+
+/// What start_controller() hands over. Nothing of it is left in this process but what it gives.
+std::string read_handed_over() {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (ssize_t n = 0; (n = ::read(STDIN_FILENO, buffer.data(), buffer.size())) > 0;)
+    text.append(buffer.data(), static_cast<std::size_t>(n));
+  (void)::ftruncate(STDIN_FILENO, 0);
+  const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (null) (void)::dup2(null.get(), STDIN_FILENO);
+  return text;
+}
+
+const std::string& first_of(const std::pair<const std::string, std::string>& one) {
+  return one.first;
+}
+
 }  // namespace
 
 ControllerProcess::ControllerProcess(pid_t pid)
@@ -133,11 +161,14 @@ std::vector<std::string> controller_environment(const ExecutionFolder& folder,
 }
 
 ControllerProcess start_controller(const ExecutionFolder& folder, const fs::path& bindir,
-                                   const PlacedSuite& suite) {
+                                   const PlacedSuite& suite,
+                                   const std::map<std::string, std::string>& secrets) {
+  const UniqueFd given = in_memory(secrets);
   Child child =
       spawn({.argv = {(bindir / "assay").string(), "job-controller", folder.path().string()},
              .env = controller_environment(folder, suite),
              .folder = folder.work().string(),
+             .in = given ? Stream::descriptor(given.get()) : Stream::null(),
              .out = Stream::append(folder.log(), 0600),
              .err = Stream::output(),
              .group = Group::session,
@@ -145,6 +176,15 @@ ControllerProcess start_controller(const ExecutionFolder& folder, const fs::path
   ControllerProcess process(child.pid());
   child.release();
   return process;
+}
+
+std::map<std::string, std::string> receive_secrets(const ExecutionFolder& folder,
+                                                   const ControllerTask& task, bool in_slurm) {
+  if (task.secrets.empty()) return {};
+  auto values = in_slurm ? folder.take_secrets() : parse_secrets(read_handed_over());
+  if (!values || !std::ranges::equal(*values, task.secrets, {}, first_of, first_of))
+    throw Error(ErrorKind::environment, "the values of the job's secrets have not come");
+  return std::move(*values);
 }
 
 void bind_to_processors(const std::vector<int>& wanted) {
@@ -167,7 +207,7 @@ Planned ask_for_plan(const PlacedSuite& suite, const fs::path& bindir) {
   const ScratchFolder scratch("assay-plan");
   const ExecutionFolder folder(scratch.path());
   write_file_atomic(folder.suite(), suite.text, /*sync=*/false);
-  folder.write_task({.set = suite.set});
+  folder.write_task({.set = suite.set, .secrets = suite.secrets});
   CommandOptions options;
   options.timeout = kPlanLimit;
   options.max_output = kPlanBytes;

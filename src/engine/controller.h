@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,10 +45,18 @@ void write_execution(const Order& order, const PlacedSuite& suite, const Control
 [[nodiscard]] std::vector<std::string> controller_environment(const ExecutionFolder& folder,
                                                               const PlacedSuite& suite);
 
-/// Starts the controller of a folder that write_execution() has written. Throws Error.
+/// Starts the controller of a folder that write_execution() has written, and hands it the values of
+/// its secrets, which are on no disk then. Throws Error.
 [[nodiscard]] ControllerProcess start_controller(const ExecutionFolder& folder,
                                                  const std::filesystem::path& bindir,
-                                                 const PlacedSuite& suite);
+                                                 const PlacedSuite& suite,
+                                                 const std::map<std::string, std::string>& secrets);
+
+/// In the controller: the values of what its task names. Throws Error of kind environment where
+/// they are not there.
+[[nodiscard]] std::map<std::string, std::string> receive_secrets(const ExecutionFolder& folder,
+                                                                 const ControllerTask& task,
+                                                                 bool in_slurm);
 
 /// Binds this process, and what it starts, to the first, second, … (0, 1, …) of the processors that
 /// it may use. Best effort; nothing happens where it may not use so many.

@@ -32,6 +32,9 @@ struct Order {
   std::string team{};
   std::optional<int> array_index{};
   jobs::Submission submission{};
+  /// Variable → value of the submission's secrets: for the ranks alone, and nowhere written down
+  /// but where engine.md says so. Of an order to start only.
+  std::map<std::string, std::string> secrets{};
   jobs::Placement placement{};  ///< empty: an engine that has a queue finds one
   jobs::Queue queue{};          ///< that it was submitted to
 };
@@ -93,7 +96,8 @@ struct OtherJob {
 /// What happens is reported as events of the job's state machine, from any thread, never from
 /// within a call of the engine:
 ///   start()  → started, then exited; or engine_error; or not_placed where the placement has no
-///              room for it now. node_lost where a node goes away meanwhile.
+///              room for it now, also after started where a node did not answer and nothing of
+///              the job began. node_lost where a node goes away meanwhile.
 ///   recall() → for each execution found, exited or not_found. After not_found this attempt never
 ///              begins, whatever start() was under way when the server ended.
 /// An engine that has a queue says where an execution runs with started and found. One that waits

@@ -23,6 +23,7 @@ constexpr const char* kAllocation = "allocation.json";
 constexpr const char* kBegun = "begun.json";
 constexpr const char* kEnd = "end.json";
 constexpr const char* kStop = "stop";
+constexpr const char* kSecrets = "secrets.json";
 constexpr const char* kExecutionLock = "lock";
 
 // That this machine has nothing to spare, or that a file system is away, says nothing of a file.
@@ -82,6 +83,25 @@ void sync_folder(const fs::path& path) {
 
 }  // namespace
 
+std::string secrets_text(const std::map<std::string, std::string>& values) {
+  return dump_line(Json(values));
+}
+
+std::optional<std::map<std::string, std::string>> parse_secrets(const std::string& text) {
+  try {
+    std::map<std::string, std::string> out;
+    // The text is in no message: it would be written down.
+    const Json json = parse_json(text, "secrets");
+    for (const auto& [variable, value] : json.items()) {
+      if (!value.is_string()) return std::nullopt;
+      out[variable] = value.get<std::string>();
+    }
+    return out;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 fs::path ExecutionFolder::run() const {
   std::error_code ec;
   for (fs::directory_iterator at(runs(), ec), end; !ec && at != end; at.increment(ec))
@@ -95,6 +115,30 @@ void ExecutionFolder::write_task(const ControllerTask& task) const {
 
 std::optional<ControllerTask> ExecutionFolder::task() const {
   return read_optional<ControllerTask>(path_ / kTask);
+}
+
+void ExecutionFolder::write_secrets(const std::map<std::string, std::string>& values) const {
+  const fs::path file = path_ / kSecrets;
+  const fs::path draft = file.string() + ".new";
+  ::unlink(draft.c_str());
+  const UniqueFd fd(
+      ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) throw system_error(ErrorKind::environment, "cannot write", draft.string(), errno);
+  write_all(fd.get(), secrets_text(values), draft);
+  if (::rename(draft.c_str(), file.c_str()) != 0)
+    throw system_error(ErrorKind::environment, "cannot write", file.string(), errno);
+}
+
+std::optional<std::map<std::string, std::string>> ExecutionFolder::take_secrets() const {
+  const std::string text = read_regular_file_or_empty(path_ / kSecrets);
+  remove_secrets();
+  return parse_secrets(text);
+}
+
+void ExecutionFolder::remove_secrets() const noexcept {
+  std::error_code ec;
+  fs::remove(path_ / kSecrets, ec);
+  fs::remove(path_ / (std::string(kSecrets) + ".new"), ec);
 }
 
 void ExecutionFolder::write_allocation(const slurm::Allocation& allocation) const {

@@ -31,6 +31,9 @@ struct ControllerTask {
   /// Of this machine: which of those that the server may use are the execution's, all others are
   /// not for it. Empty: it is not bound to any.
   std::vector<int> processors{};
+  /// Variable → name of the secrets that its ranks are given. The values come to the controller on
+  /// its standard input, or where Slurm starts it by ExecutionFolder::write_secrets().
+  std::map<std::string, std::string> secrets{};
 
   static void fields(auto& self, auto&& field) {
     field("job", self.job);
@@ -39,8 +42,15 @@ struct ControllerTask {
     field("devices", self.devices);
     field.optional("remote_work", self.remote_work);
     field.optional("processors", self.processors);
+    field.optional("secrets", self.secrets);
   }
 };
+
+/// Secrets as they come to a controller: values by variable.
+[[nodiscard]] std::string secrets_text(const std::map<std::string, std::string>& values);
+/// Nothing where it is not such a text.
+[[nodiscard]] std::optional<std::map<std::string, std::string>> parse_secrets(
+    const std::string& text);
 
 /// begun.json: whether the execution takes place. Made once, by its controller or by whoever wants
 /// that it never begins: there can be no other one afterwards.
@@ -94,6 +104,13 @@ class ExecutionFolder {
   void write_task(const ControllerTask& task) const;
   /// Nothing where there is none, or it cannot be read.
   [[nodiscard]] std::optional<ControllerTask> task() const;
+
+  /// Values by variable, in a file of mode 0600, for a controller that nobody can hand them to.
+  void write_secrets(const std::map<std::string, std::string>& values) const;
+  /// And takes them away. Nothing where there are none, or they cannot be read.
+  [[nodiscard]] std::optional<std::map<std::string, std::string>> take_secrets() const;
+  /// Where nobody will take them.
+  void remove_secrets() const noexcept;
 
   /// What it has of Slurm; written before its beginning.
   void write_allocation(const slurm::Allocation& allocation) const;

@@ -189,9 +189,10 @@ ControllerProcess ExecutionWatch::launch(const Order& order,
                    .set = suite.set,
                    .devices = devices,
                    .remote_work = suite.remote_work,
-                   .processors = suite.processors},
+                   .processors = suite.processors,
+                   .secrets = suite.secrets},
                   folder);
-  return start_controller(folder, options_.bindir, suite);
+  return start_controller(folder, options_.bindir, suite, order.secrets);
 }
 
 void ExecutionWatch::start_order(const Order& order,
@@ -434,7 +435,7 @@ void ExecutionWatch::finish(const Execution& execution, const ExecutionFolder& f
       if (reports.empty() && sweep_execution(folder, options_.bindir, patience, stop)) {
         const RunEnding ending = read_ending(folder, how.stopped);
         doubt_nodes(placement, ending);
-        Reports all = reports_of_end(execution, folder, ending, how);
+        Reports all = reports_of_end(execution, folder, placement, ending, how);
         const std::lock_guard guard(mutex_);
         forget(execution);
         reports = std::move(all);
@@ -461,8 +462,15 @@ void ExecutionWatch::doubt_nodes(const jobs::Placement& placement, const RunEndi
 
 ExecutionWatch::Reports ExecutionWatch::reports_of_end(const Execution& execution,
                                                        const ExecutionFolder& folder,
-                                                       RunEnding ending, const Circumstances& how) {
+                                                       const jobs::Placement& placement,
+                                                       RunEnding ending,
+                                                       const Circumstances& how) const {
   ending.event.attempt = execution.attempt;
+  // That a node died before anything of the job was there is no fault of the job, nor an attempt.
+  const auto nodes = nodes_of(placement, options_.nodes);
+  if (ending.never_began && ending.lost.empty() &&
+      std::ranges::any_of(nodes, &EmbeddedNode::remote))
+    ending.event.kind = jobs::EventKind::not_placed;
   Reports reports;
   if (how.unseen) {
     jobs::Event began = event_of(execution, jobs::EventKind::started);

@@ -102,9 +102,9 @@ class ExecutionWatch {
               const jobs::Placement& placement, const Circumstances& how, Nanoseconds patience,
               const std::stop_token& stop);
   void doubt_nodes(const jobs::Placement& placement, const RunEnding& ending) const;
-  [[nodiscard]] static Reports reports_of_end(const Execution& execution,
-                                              const ExecutionFolder& folder, RunEnding ending,
-                                              const Circumstances& how);
+  [[nodiscard]] Reports reports_of_end(const Execution& execution, const ExecutionFolder& folder,
+                                       const jobs::Placement& placement, RunEnding ending,
+                                       const Circumstances& how) const;
 
   const EmbeddedOptions options_;
   const Engine::Reporter reporter_;

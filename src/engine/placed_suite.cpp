@@ -117,6 +117,7 @@ PlacedSuite suite_in_slurm(const Order& order) {
   out.set.push_back("cluster=" +
                     dump_line(Json{{"launcher", "slurm"}, {"slurm", {{"exclusive", false}}}}));
   add_job_variables(order, out);
+  out.secrets = order.submission.secrets;
   return out;
 }
 
@@ -136,6 +137,7 @@ PlacedSuite place_suite(const Order& order, const std::vector<EmbeddedNode>& nod
     if (is_command) out.set.push_back("hardware=" + nodes.front().device_type);
   }
   add_job_variables(order, out);
+  out.secrets = order.submission.secrets;
   // This machine is one node, and its controller counts the devices that it may use.
   if (!nodes.empty() && !nodes.front().remote) {
     const EmbeddedNode& node = nodes.front();

@@ -18,7 +18,9 @@ struct PlacedSuite {
   std::vector<std::string> set{};  ///< what the placement decides over it, as --set of `assay run`
   std::string remote_work{};       ///< ControllerTask::remote_work
   std::vector<int> processors{};   ///< ControllerTask::processors
-  bool remote = false;             ///< ssh reaches its nodes
+  /// ControllerTask::secrets
+  std::map<std::string, std::string> secrets{};
+  bool remote = false;  ///< ssh reaches its nodes
   /// Of the controller's process: which devices it may count and its ranks may use.
   std::map<std::string, std::string> env{};
 };

@@ -24,6 +24,7 @@ struct JournalEnd {
   std::string reason{};               ///< why the first round failed that did
   std::string lost{};                 ///< RunEnding::lost
   std::set<std::string> unreached{};  ///< RunEnding::unreached
+  bool began = false;                 ///< a round of it, whatever became of that
   bool rested = false;                ///< its ranks came to their `sleep infinity`
 };
 
@@ -35,7 +36,10 @@ JournalEnd read_journal_end(const std::vector<Json>& journal) {
     if (kind == store::JournalEvent::rest) out.rested = true;
     if (kind == store::JournalEvent::run_end)
       out.status = fields_from_any<store::RunEnd>(event).status.value;
-    if (kind == store::JournalEvent::round_start) out.unreached.clear();
+    if (kind == store::JournalEvent::round_start) {
+      out.began = true;
+      out.unreached.clear();
+    }
     // A node that was lost is swept before its logs are fetched, over the same way.
     if (kind == store::JournalEvent::gap && text_at(event, "source") == "logs")
       out.unreached.insert(store::node_of(event).host);
@@ -113,6 +117,7 @@ RunEnding read_ending(const ExecutionFolder& folder, bool stopped) {
   } else if (!end->error.empty()) {
     event.detail = end->error;
     if (!is_jobs_fault(end->kind)) event.kind = jobs::EventKind::engine_error;
+    out.never_began = end->kind == to_string(ErrorKind::launch) && !journal.began;
   } else {
     event.detail = "its run has no end";
   }

@@ -15,6 +15,8 @@ struct RunEnding {
   /// Nodes of that round that could not be reached at its end. What ran there was not ended from
   /// here, and may go on for `event.may_run_on`.
   std::set<std::string> unreached{};
+  /// No round of it has begun, because its nodes could not be had: nothing of the job ran.
+  bool never_began = false;
 };
 
 /// By its run directory. `stopped`: the platform has asked for its end. Never throws: what cannot

@@ -180,10 +180,13 @@ void SlurmWatch::submit(const LivePtr& live) {
   }
   if (stopped || !overview_.trouble().empty()) return leave_starter(live, SlurmPhase::unsure);
   const PlacedSuite suite = suite_in_slurm(order);
-  write_execution(
-      order, suite,
-      {.job = order.execution.job, .attempt = order.execution.attempt, .set = suite.set},
-      live->folder);
+  write_execution(order, suite,
+                  {.job = order.execution.job,
+                   .attempt = order.execution.attempt,
+                   .set = suite.set,
+                   .secrets = suite.secrets},
+                  live->folder);
+  if (!order.secrets.empty()) live->folder.write_secrets(order.secrets);
   write_file_atomic(batch_script_file(live->folder),
                     batch_script(live->folder, options_.bindir / "assay"), /*sync=*/false);
   const auto outcome = slurm::submit(sbatch_args(order, target_of(order), overview_.nodes()),
@@ -198,6 +201,7 @@ void SlurmWatch::submit(const LivePtr& live) {
 }
 
 void SlurmWatch::report_end(const LivePtr& live, const Events& events) {
+  live->folder.remove_secrets();
   {
     const std::lock_guard guard(mutex_);
     live_.erase(live->order.execution);

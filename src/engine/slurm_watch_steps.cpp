@@ -293,6 +293,7 @@ void SlurmWatch::call_off(const LivePtr& live, const std::vector<slurm::Job>& jo
   make_directories(live->folder.path());
   // Else it began in this very moment.
   if (!live->folder.decide({.never = true, .wall_ns = wall_now_ns()})) return;
+  live->folder.remove_secrets();
   bool stopped = false;
   bool recalled = false;
   {

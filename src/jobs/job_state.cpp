@@ -8,6 +8,7 @@ namespace assay::jobs {
 
 namespace {
 
+constexpr int kMaxUnplaced = 5;
 constexpr std::size_t kMaxDetail = 500;  // code points of what others say
 
 /// One event of one job; `life_` is changed only by what is taken.
@@ -298,10 +299,13 @@ class Transition {
       take("had not begun when it was stopped" + because());
       return after_stop();
     }
-    if (life_.state != State::scheduling) return ignore("runs");
+    if (!in({State::scheduling, State::running})) return ignore("does not hold nodes");
+    // Its nodes answer, and yet it cannot begin there: that would go on for ever.
+    if (life_.state == State::running && ++life_.unplaced > kMaxUnplaced) return engine_error();
     // It never began: nothing is counted. A while, because the same decision may come again.
     take("could not be placed and is back in the queue" + because());
     life_.state = State::queued;
+    life_.started_ns = 0;
     life_.not_before_ns = now_ns_ + retry_pause(1).count();
   }
 

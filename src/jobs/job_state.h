@@ -72,7 +72,8 @@ enum class EventKind {
   idle_cleared,  ///< they work again
   idle_limit,    ///< they have done nothing for as long as is allowed
   engine_error,  ///< the engine cannot run it; nothing of it runs
-  not_placed,    ///< the engine has no room for it where the scheduler put it; nothing of it runs
+  not_placed,    ///< where the scheduler put it the engine has no room, or no node that answers;
+                 ///< nothing of it runs, or did
   dependency_failed,
   found,      ///< after a restart of the server: the engine still has this attempt
   not_found,  ///< the same: it has not, and never will have
@@ -231,6 +232,7 @@ struct Life {
   int attempt = 0;
   int restarts = 0;  ///< executions that began before this one: ASSAY_RESTART_COUNT
   int retries = 0;   ///< of the policy's count
+  int unplaced = 0;  ///< executions of which nothing ran, as their nodes could not be had
   std::optional<State> after_stop{};  ///< of pausing and killing: what it becomes
   Cause cause = Cause::none;
   bool idle_warned = false;
@@ -256,6 +258,7 @@ struct Life {
     field("attempt", self.attempt);
     field("restarts", self.restarts);
     field("retries", self.retries);
+    field.optional("unplaced", self.unplaced);
     field.optional("after_stop", self.after_stop);
     field("cause", self.cause);
     field("idle_warned", self.idle_warned);

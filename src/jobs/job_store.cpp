@@ -18,7 +18,7 @@ using database::Statement;
 using database::Transaction;
 
 // What lists show is apart from what is long, so that a list of 100,000 jobs is read quickly.
-constexpr std::array<std::string_view, 4> kSchema{R"(
+constexpr std::array<std::string_view, 5> kSchema{R"(
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL,
@@ -118,6 +118,13 @@ CREATE TABLE dependencies (
 CREATE INDEX dependencies_by_job ON dependencies (job);
 INSERT OR IGNORE INTO dependencies SELECT each.value, details.job FROM details,
   json_each(CASE WHEN json_valid(submission) THEN submission ELSE '{}' END, '$.after') AS each;
+)",
+                                                  // What was idle was watched; of the rest nobody
+                                                  // wrote down whether it was.
+                                                  R"(
+ALTER TABLE usage ADD COLUMN watched_device_s REAL NOT NULL DEFAULT 0;
+UPDATE usage SET watched_device_s = devices * (to_ns - from_ns) / 1e9
+  WHERE idle_device_s > 0 OR energy_j > 0;
 )"};
 
 constexpr const char* kSelectJob =

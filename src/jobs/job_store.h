@@ -48,6 +48,7 @@ struct AttemptUse {
   WallTime to_ns = 0;
   double idle_device_s = 0;  ///< of its devices together, as far as it was measured
   double energy_j = 0;
+  double watched_device_s = 0;  ///< in which it is known whether its devices were idle
 };
 
 /// That a job has ended, for somebody outside who has not been told yet.

@@ -8,14 +8,15 @@ namespace {
 
 constexpr const char* kSelectUse =
     "SELECT job, attempt, owner, team, device_type, devices, from_ns, to_ns, idle_device_s,"
-    " energy_j FROM usage ";
+    " energy_j, watched_device_s FROM usage ";
 
 AttemptUse use_in(const Statement& row) {
   return {row.number(0), static_cast<int>(row.number(1)),
           row.text(2),   row.text(3),
           row.text(4),   static_cast<int>(row.number(5)),
           row.number(6), row.number(7),
-          row.real(8),   row.real(9)};
+          row.real(8),   row.real(9),
+          row.real(10)};
 }
 
 }  // namespace
@@ -23,13 +24,15 @@ AttemptUse use_in(const Statement& row) {
 void JobStore::measure(const AttemptUse& use) {
   database_
       .prepare(
-          "UPDATE usage SET device_type = ?3, idle_device_s = ?4, energy_j = ?5"
+          "UPDATE usage SET device_type = ?3, idle_device_s = ?4, energy_j = ?5,"
+          " watched_device_s = ?6"
           " WHERE job = ?1 AND attempt = ?2")
       .bind(1, use.job)
       .bind(2, std::int64_t{use.attempt})
       .bind(3, use.device_type)
       .bind_real(4, use.idle_device_s)
       .bind_real(5, use.energy_j)
+      .bind_real(6, use.watched_device_s)
       .run();
 }
 

@@ -14,7 +14,7 @@ struct Permission {
 
 // An endpoint is a shell on the nodes in somebody's name: not even an admin enters uninvited (whom
 // its owner shares a job with enters it as if it were their own), and tokens are made for oneself
-// only.
+// only. A team's secrets are its members'.
 constexpr std::array kPermissions{
     Permission{Deed::list_jobs, "vvv"},      Permission{Deed::read_job, "vva"},
     Permission{Deed::submit_job, "mma"},     Permission{Deed::stop_job, "maa"},
@@ -22,6 +22,7 @@ constexpr std::array kPermissions{
     Permission{Deed::enter_job, "m--"},      Permission{Deed::share_job, "m--"},
     Permission{Deed::raise_priority, "aaa"}, Permission{Deed::approve_job, "aaa"},
     Permission{Deed::read_template, "vva"},  Permission{Deed::write_template, "mma"},
+    Permission{Deed::list_secrets, "vv-"},   Permission{Deed::write_secret, "mm-"},
     Permission{Deed::read_cluster, "vvv"},   Permission{Deed::drain_node, "aaa"},
     Permission{Deed::reserve_nodes, "aaa"},  Permission{Deed::read_usage, "vva"},
     Permission{Deed::write_queue, "aaa"},    Permission{Deed::write_team, "aaa"},

@@ -38,6 +38,8 @@ enum class Deed {
   approve_job,
   read_template,
   write_template,
+  list_secrets,  ///< their names; nobody ever reads a value
+  write_secret,  ///< give it a value, or remove it
   read_cluster,
   drain_node,
   reserve_nodes,
@@ -59,6 +61,7 @@ constexpr auto enum_names(Deed) {
        {enter_job, "enter_job"},           {share_job, "share_job"},
        {raise_priority, "raise_priority"}, {approve_job, "approve_job"},
        {read_template, "read_template"},   {write_template, "write_template"},
+       {list_secrets, "list_secrets"},     {write_secret, "write_secret"},
        {read_cluster, "read_cluster"},     {drain_node, "drain_node"},
        {reserve_nodes, "reserve_nodes"},   {read_usage, "read_usage"},
        {write_queue, "write_queue"},       {write_team, "write_team"},

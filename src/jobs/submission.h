@@ -85,6 +85,8 @@ struct Submission {
   std::optional<WrittenDuration> time{};  ///< nothing: the queue's
   RetryPolicy retries{};
   std::map<std::string, std::string> env{};
+  /// Variable → the name of a secret that is kept for its owner, or for its team, on the server.
+  std::map<std::string, std::string> secrets{};
   std::vector<Mount> mounts{};
   std::vector<Endpoint> endpoints{};
   std::vector<JobId> after{};
@@ -108,6 +110,7 @@ struct Submission {
     field.optional("time", self.time);
     field.optional("retries", self.retries);
     field.optional("env", self.env);
+    field.optional("secrets", self.secrets);
     field.optional("mounts", self.mounts);
     field.optional("endpoints", self.endpoints);
     field.optional("after", self.after);

@@ -24,6 +24,7 @@ constexpr std::size_t kMaxCommand = 64U << 10;
 constexpr std::size_t kMaxSuite = 1U << 20;
 constexpr std::size_t kMaxVariables = 1000;
 constexpr std::size_t kMaxVariable = 32U << 10;
+constexpr std::size_t kMaxSecrets = 100;
 constexpr std::size_t kMaxMounts = 100;
 constexpr std::size_t kMaxEndpoints = 20;
 constexpr std::size_t kMaxAfter = 100;
@@ -54,6 +55,13 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
+bool is_variable(std::string_view name) {
+  return !name.empty() && name.size() <= 255 && !is_digit(name[0]) &&
+         std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+}
+constexpr const char* kVariableNames =
+    "not a valid name of a variable: letters, digits and '_', no digit first";
+
 /// A name of a device type or endpoint.
 bool is_word(std::string_view text) {
   return !text.empty() && text.size() <= kMaxWord && (is_letter(text[0]) || is_digit(text[0])) &&
@@ -82,6 +90,7 @@ class SubmissionCheck {
       problem("time", "a job may run for 1s to 365d");
     retries();
     env();
+    secrets();
     mounts();
     endpoints();
     after();
@@ -161,17 +170,30 @@ class SubmissionCheck {
     if (is_too_long("env", job_.env, kMaxVariables)) return;
     for (const auto& [name, value] : job_.env) {
       const std::string path = "env." + ellipsize(printable(name), 60);
-      const bool plain =
-          !name.empty() && name.size() <= 255 && !is_digit(name[0]) &&
-          std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
-      if (!plain)
-        problem(path, "not a valid name of a variable: letters, digits and '_', no digit first");
+      if (!is_variable(name))
+        problem(path, kVariableNames);
       else if (name == kKeepOpenVariable)
         keep_open(path, value);
       else if (is_place_variable(name))
         problem(path, "Assay sets this variable itself: it says where the process is in the job");
       if (value.size() > kMaxVariable) problem(path, "a value has at most 32 KiB");
       if (!is_utf8_text(value)) problem(path, "a value is UTF-8 text");
+    }
+  }
+
+  void secrets() {
+    if (is_too_long("secrets", job_.secrets, kMaxSecrets)) return;
+    for (const auto& [variable, name] : job_.secrets) {
+      const std::string path = "secrets." + ellipsize(printable(variable), 60);
+      if (!is_variable(variable))
+        problem(path, kVariableNames);
+      else if (variable == kKeepOpenVariable || is_place_variable(variable))
+        problem(path, "Assay sets this variable itself: it cannot hold a secret");
+      else if (job_.env.contains(variable))
+        problem(path, "the job sets this variable already, without the secret");
+      if (!is_plain_name(name))
+        problem(path, fmt::format("not a valid name of a secret: {}; expected {}", shown(name),
+                                  kPlainNames));
     }
   }
 

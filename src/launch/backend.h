@@ -2,7 +2,9 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 
 #include <asio/awaitable.hpp>
 #include <asio/io_context.hpp>
@@ -20,6 +22,8 @@ struct BackendContext {
   const store::RunDir& run;
   store::Journal& journal;
   Observer& observer;
+  /// Of every rank besides the plan's: what no file may hold.
+  std::map<std::string, std::string> env{};
 };
 
 /// One attempt at a round.

@@ -33,6 +33,7 @@ std::string host_of(const fs::path& folder) {
 void DeviceActivity::add(const DeviceActivity& other) {
   idle_device_s += other.idle_device_s;
   energy_j += other.energy_j;
+  watched_device_s += other.watched_device_s;
   if (other.first_ns != 0)
     first_ns = first_ns == 0 ? other.first_ns : std::min(first_ns, other.first_ns);
   last_ns = std::max(last_ns, other.last_ns);
@@ -57,6 +58,7 @@ DeviceActivity activity_of(const telemetry::Table& table, const std::vector<int>
     if (last == nullptr) continue;
     const double step_s = static_cast<double>(row.mono_ns - last->mono_ns) / 1e9;
     if (step_s <= 0 || step_s > kMaxStep) continue;
+    if (std::isfinite(util)) out.watched_device_s += step_s;
     if (std::isfinite(util) && util < kIdleBelow) out.idle_device_s += step_s;
     if (const double power = row[Column::power_w]; std::isfinite(power) && power >= 0)
       out.energy_j += power * step_s;

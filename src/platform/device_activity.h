@@ -19,6 +19,7 @@ inline constexpr double kIdleBelow = 0.05;
 struct DeviceActivity {
   double idle_device_s = 0;
   double energy_j = 0;
+  double watched_device_s = 0;  ///< in which it is known whether they were idle
   jobs::WallTime first_ns = 0;  ///< of the samples; 0: there are none
   jobs::WallTime last_ns = 0;
   jobs::WallTime last_busy_ns = 0;  ///< the last sample in which any of them worked; 0: none did

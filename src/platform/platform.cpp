@@ -67,15 +67,31 @@ void Platform::start() {
   state_->start();
 }
 
+void Platform::check_secrets(const jobs::NewJob& job, std::vector<jobs::Problem>& problems) const {
+  for (const auto& [variable, name] : job.submission.secrets) {
+    try {
+      (void)state_->secret_for(job.owner, job.team, name);
+    } catch (const database::DatabaseError&) {
+      throw;  // that cannot be told now
+    } catch (const Error& error) {
+      problems.push_back({"secrets." + variable, error.message()});
+    }
+  }
+}
+
 std::vector<jobs::Problem> Platform::check(const jobs::NewJob& job) {
   std::vector<jobs::Problem> problems = jobs::problems_of(job.submission);
   if (!problems.empty()) return problems;
   const jobs::Submission& submission = job.submission;
+  const bool came_before = [&] {
+    const std::lock_guard guard(state_->mutex);
+    return state_->store.knows_request(job.owner, job.request_key);
+  }();
+  if (!came_before) check_secrets(job, problems);
   const std::lock_guard guard(state_->mutex);
   const auto queues = state_->queues();
   if (std::ranges::find(queues, submission.queue, &jobs::Queue::name) == queues.end())
     problems.push_back({"queue", "there is no queue '" + submission.queue + "'"});
-  const bool came_before = state_->store.knows_request(job.owner, job.request_key);
   for (std::size_t i = 0; i < submission.after.size(); ++i) {
     const jobs::JobId id = submission.after[i];
     const auto state = state_->store.state_of(id);

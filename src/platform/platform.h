@@ -47,6 +47,11 @@ struct Options {
   /// The folder of an upload (NewJob::code), read-only. Called from the platform's thread; throws
   /// Error where there is none.
   std::function<std::filesystem::path(const std::string&)> code{};
+  /// A secret that a submission names: of the job's owner, or of its team. Called from the
+  /// platform's thread, too; throws Error where there is none.
+  std::function<std::string(const std::string& owner, const std::string& team,
+                            const std::string& name)>
+      secret{};
   std::vector<std::string> listeners{};  ///< outside, who are told of jobs that have ended
   std::function<Clocks()> clocks = read_clocks;
 };
@@ -209,6 +214,8 @@ class Platform {
  private:
   struct State;
   [[nodiscard]] std::vector<jobs::Problem> check(const jobs::NewJob& job);
+  /// Adds those of a submission's secrets that cannot be had. Without the mutex.
+  void check_secrets(const jobs::NewJob& job, std::vector<jobs::Problem>& problems) const;
   /// Adds what is wrong with the suite, or does not fit what the job asks for.
   [[nodiscard]] engine::Planned plan(const jobs::NewJob& job, const jobs::Placement& placement,
                                      std::vector<jobs::Problem>& problems);

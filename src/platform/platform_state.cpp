@@ -387,6 +387,7 @@ void Platform::State::measure() {
         folder.run(), task ? task->devices : std::map<std::string, std::vector<int>>{});
     use.idle_device_s = activity.idle_device_s;
     use.energy_j = activity.energy_j;
+    use.watched_device_s = activity.watched_device_s;
     const std::lock_guard guard(mutex);
     keep_use(use);
     to_measure.pop_front();
@@ -615,6 +616,12 @@ void Platform::State::act() {
   }
 }
 
+std::string Platform::State::secret_for(const std::string& owner, const std::string& team,
+                                        const std::string& name) const {
+  if (!options.secret) throw Error(ErrorKind::usage, "this server keeps no secrets");
+  return options.secret(owner, team, name);
+}
+
 void Platform::State::start_job(jobs::JobId id, const jobs::Action& action) {
   std::optional<jobs::Job> job;
   engine::Order order;
@@ -632,6 +639,9 @@ void Platform::State::start_job(jobs::JobId id, const jobs::Action& action) {
       if (!options.code) throw Error(ErrorKind::environment, "this server keeps no uploads");
       order.code = options.code(job->code);
     }
+    // As it is now: it may have been given another value since the job was submitted, or be gone.
+    for (const auto& [variable, name] : job->submission.secrets)
+      order.secrets[variable] = secret_for(job->owner, job->team, name);
     engine->start(order);
   } catch (const std::bad_alloc&) {
     throw;  // there is memory later: it is started then

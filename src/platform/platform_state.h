@@ -40,6 +40,9 @@ struct Platform::State {
   /// Removes what is left of jobs that were removed. What cannot be removed stays for the next
   /// time.
   void sweep_removed();
+  /// Throws Error where there is none.
+  [[nodiscard]] std::string secret_for(const std::string& owner, const std::string& team,
+                                       const std::string& name) const;
   /// With the mutex held.
   [[nodiscard]] engine::Order order_of(const jobs::Job& job) const;
   /// As it is run: one that asks for no time has the platform's, unless the engine's scheduler

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kHour = 3600;
 constexpr double kJoulesPerKwh = 3.6e6;
+constexpr double kNearlyAll = 1 - 1e-9;  // sums of the same numbers in another order
 
 // Months since the year 0.
 std::uint32_t month_of(jobs::WallTime at_ns) {
@@ -51,10 +52,17 @@ void UsageRow::add(const UsageRow& other) {
   idle_device_hours += other.idle_device_hours;
   energy_kwh += other.energy_kwh;
   unmetered_device_hours += other.unmetered_device_hours;
+  unwatched_device_hours += other.unwatched_device_hours;
 }
 
 std::optional<double> UsageRow::known_energy_kwh() const {
   return energy_kwh > 0 ? std::optional(energy_kwh) : std::nullopt;
+}
+
+std::optional<double> UsageRow::known_idle_device_hours() const {
+  const bool none =
+      unwatched_device_hours > 0 && unwatched_device_hours >= device_hours * kNearlyAll;
+  return none ? std::nullopt : std::optional(idle_device_hours);
 }
 
 std::uint32_t UsageTable::number_of(const std::string& name) {
@@ -73,7 +81,8 @@ void UsageTable::put(const jobs::AttemptUse& use) {
                 use.from_ns,
                 use.to_ns,
                 use.idle_device_s,
-                use.energy_j};
+                use.energy_j,
+                use.watched_device_s > 0};
   const auto at =
       std::ranges::lower_bound(rows_, std::pair(use.job, use.attempt), {},
                                [](const Row& one) { return std::pair(one.job, one.attempt); });
@@ -100,6 +109,7 @@ std::vector<UsageRow> UsageTable::sums(jobs::WallTime from_ns, jobs::WallTime to
     sum.row.device_hours += hours;
     // Devices that ran have used some, so nothing is what nobody measured.
     if (row.energy_j <= 0) sum.row.unmetered_device_hours += hours;
+    if (!row.watched) sum.row.unwatched_device_hours += hours;
     sum.row.idle_device_hours += row.idle_device_s / kHour;
     sum.row.energy_kwh += row.energy_j / kJoulesPerKwh;
   }

@@ -19,13 +19,15 @@ struct UsageRow {
   std::string device_type{};
   std::int64_t jobs = 0;
   double device_hours = 0;
-  double idle_device_hours = 0;
+  double idle_device_hours = 0;       ///< as far as it was measured
   double energy_kwh = 0;              ///< as far as it was measured
   double unmetered_device_hours = 0;  ///< whose energy nobody has measured
+  double unwatched_device_hours = 0;  ///< of which nobody has measured whether they were idle
 
   void add(const UsageRow& other);
   /// Nothing where none of it was measured: that is not known, and not 0.
   [[nodiscard]] std::optional<double> known_energy_kwh() const;
+  [[nodiscard]] std::optional<double> known_idle_device_hours() const;
 };
 
 /// What all attempts have used, in memory: sums of 100,000 are a matter of milliseconds. Not
@@ -52,6 +54,7 @@ class UsageTable {
     jobs::WallTime to_ns = 0;
     double idle_device_s = 0;
     double energy_j = 0;
+    bool watched = false;
   };
   [[nodiscard]] std::uint32_t number_of(const std::string& name);
 

@@ -45,6 +45,16 @@ struct Caller {
   }
 };
 
+/// Runs that were pushed to the tester beside, and accepted. Everybody who is signed in sees them,
+/// as on the tester's pages.
+struct PushedRuns {
+  /// The newest first: id, name, suite, verdict, finished, machine.
+  std::function<Json(std::int64_t most)> list{};
+  /// The result.json that the tester has computed; nothing: there is no such test, or it was not
+  /// accepted.
+  std::function<std::optional<std::string>(const std::string& id)> result{};
+};
+
 /// What handlers work with. Thread-safe, all of it.
 struct Context {
   accounts::Accounts& accounts;
@@ -61,6 +71,7 @@ struct Context {
   std::vector<page::Asset> pages{};    ///< index.html and what it needs
   door::Door* door = nullptr;          ///< into jobs that run; none: nobody can enter
   oidc::Provider* provider = nullptr;  ///< of sign-ins; none: by name and password alone
+  PushedRuns pushed{};                 ///< what the tester has accepted; none: there is no tester
   live::LiveRuns runs{};               ///< whose consoles and metrics are looked at
   OpenJudgements judgements{};         ///< of runs that go on
   std::mutex settings{};               ///< over reading and changing the platform's settings

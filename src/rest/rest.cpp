@@ -66,7 +66,7 @@ Whose whose_of(Call& call) {
       return Whose::own;
     case Of::user:
       return call.parameter(0) == call.caller().name ? Whose::own : Whose::foreign;
-    case Of::template_: {
+    case Of::scope: {
       const std::string& scope = call.parameter(0);
       if (scope == "own") return Whose::own;
       return scope.starts_with("team:") && call.caller().is_in(scope.substr(5)) ? Whose::team

@@ -15,11 +15,11 @@ struct Call;
 
 /// What of a request says whose the thing is that it is about.
 enum class Of {
-  cluster,   ///< nobody's: what the table of permissions says about foreign things counts
-  self,      ///< the caller's own, or the handler leaves out or refuses what is not
-  job,       ///< the first parameter is a job's number; one that the caller may not read is 404
-  user,      ///< the first parameter is a user's name
-  template_  ///< the first parameter is own, team:NAME or all
+  cluster,  ///< nobody's: what the table of permissions says about foreign things counts
+  self,     ///< the caller's own, or the handler leaves out or refuses what is not
+  job,      ///< the first parameter is a job's number; one that the caller may not read is 404
+  user,     ///< the first parameter is a user's name
+  scope     ///< the first parameter is own, team:NAME or all
 };
 
 enum class Who { anyone, signed_in, may };
@@ -72,6 +72,7 @@ struct Route {
 [[nodiscard]] std::vector<Route> code_routes();
 [[nodiscard]] std::vector<Route> door_routes();
 [[nodiscard]] std::vector<Route> account_routes();
+[[nodiscard]] std::vector<Route> secret_routes();
 [[nodiscard]] std::vector<Route> record_routes();
 [[nodiscard]] std::vector<Route> description_routes();
 [[nodiscard]] std::vector<Route> page_routes();

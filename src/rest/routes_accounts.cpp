@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "rest/call.h"
 #include "rest/change_guard.h"
+#include "rest/scope.h"
 #include "rest/shown_submission.h"
 
 namespace assay::rest {
@@ -144,8 +145,7 @@ Json changeable_template(const accounts::Template& one) {
 }
 
 Json template_json(const accounts::Template& one) {
-  return {{"scope",
-           one.scope == accounts::Scope::team ? "team:" + one.of : std::string(to_text(one.scope))},
+  return {{"scope", scope_text(one.scope, one.of)},
           {"name", one.name},
           {"content", one.content},
           {"author", one.author},
@@ -158,17 +158,6 @@ serve::HttpResponse templates(Call& call) {
   for (const auto& one : call.context.accounts.templates(call.caller().name, call.caller().teams))
     out.push_back(template_json(one));
   return json_answer({{"templates", out}});
-}
-
-std::pair<accounts::Scope, std::string> scope_of(const Call& call) {
-  const std::string& text = call.parameter(0);
-  if (text == "own") return {accounts::Scope::own, call.caller().name};
-  if (text == "all") return {accounts::Scope::all, ""};
-  if (text.starts_with("team:")) {
-    accounts::check_name(text.substr(5), "team");
-    return {accounts::Scope::team, text.substr(5)};
-  }
-  throw serve::Refusal(404, "not_found", "there is no such scope", "own, team:NAME or all");
 }
 
 // What there is of the template in the address; null: nothing.
@@ -286,7 +275,7 @@ std::vector<Route> account_routes() {
        .path = "/api/v1/templates/{scope}/{name}",
        .handler = put_template,
        .deed = Deed::write_template,
-       .of = Of::template_,
+       .of = Of::scope,
        .summary = "Make or change a template; the scope is own, team:NAME or all",
        .answer = "Template",
        .request = "Submission",
@@ -297,7 +286,7 @@ std::vector<Route> account_routes() {
        .path = "/api/v1/templates/{scope}/{name}",
        .handler = delete_template,
        .deed = Deed::write_template,
-       .of = Of::template_,
+       .of = Of::scope,
        .summary = "Delete a template",
        .answer = "Empty",
        .guarded = true},

@@ -266,7 +266,7 @@ serve::HttpResponse delete_team(Call& call) {
   change_settings(call, [&](platform::Settings& all) {
     drop(call, all.teams, "there is no such team", changeable_team(call));
   });
-  call.context.accounts.set_members(name, {});
+  call.context.accounts.forget_team(name);
   call.context.streams.ask_now();
   return teams(call);
 }

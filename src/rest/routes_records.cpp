@@ -31,6 +31,11 @@ std::string csv_field(const std::string& text) {
   return quoted + '"';
 }
 
+// Empty: nobody measured it.
+std::string measured_field(const std::optional<double>& value) {
+  return value ? fmt::format("{:.3f}", *value) : std::string();
+}
+
 std::vector<platform::UsageRow> summed(Call& call) {
   std::set<std::string, std::less<>> by;
   const std::string asked = call.asked("by");
@@ -73,28 +78,30 @@ serve::HttpResponse usage(Call& call) {
     response.headers.emplace_back("Content-Disposition", "attachment; filename=\"usage.csv\"");
     response.body =
         "user,team,month,device_type,jobs,device_hours,idle_device_hours,energy_kwh,unmetered_"
-        "device_hours\n";
+        "device_hours,unwatched_device_hours\n";
     for (const auto& row : rows) {
-      const auto energy = row.known_energy_kwh();
       response.body += fmt::format(
-          "{},{},{},{},{},{:.3f},{:.3f},{},{:.3f}\n", csv_field(row.user), csv_field(row.team),
-          row.month, csv_field(row.device_type), row.jobs, row.device_hours, row.idle_device_hours,
-          energy ? fmt::format("{:.3f}", *energy) : "", row.unmetered_device_hours);
+          "{},{},{},{},{},{:.3f},{},{},{:.3f},{:.3f}\n", csv_field(row.user), csv_field(row.team),
+          row.month, csv_field(row.device_type), row.jobs, row.device_hours,
+          measured_field(row.known_idle_device_hours()), measured_field(row.known_energy_kwh()),
+          row.unmetered_device_hours, row.unwatched_device_hours);
     }
     return response;
   }
   Json out = Json::array();
   for (const auto& row : rows) {
     const auto energy = row.known_energy_kwh();
+    const auto idle = row.known_idle_device_hours();
     out.push_back({{"user", row.user},
                    {"team", row.team},
                    {"month", row.month},
                    {"device_type", row.device_type},
                    {"jobs", row.jobs},
                    {"device_hours", row.device_hours},
-                   {"idle_device_hours", row.idle_device_hours},
+                   {"idle_device_hours", idle ? Json(*idle) : Json()},
                    {"energy_kwh", energy ? Json(*energy) : Json()},
-                   {"unmetered_device_hours", row.unmetered_device_hours}});
+                   {"unmetered_device_hours", row.unmetered_device_hours},
+                   {"unwatched_device_hours", row.unwatched_device_hours}});
   }
   return json_answer({{"usage", out}});
 }

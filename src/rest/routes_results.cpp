@@ -82,22 +82,45 @@ struct Compared {
   compare::Comparisons found{};
 };
 
+std::string pushed_result(Call& call, const std::string& id) {
+  auto text = call.context.pushed.result ? call.context.pushed.result(id) : std::nullopt;
+  if (!text) throw not_found(fmt::format("there is no accepted test '{}'", ellipsize(id, 64)));
+  return std::move(*text);
+}
+
+compare::Side side_of(const std::string& text, const std::string& where, const std::string& name) {
+  compare::Side side;
+  side.name = name;
+  side.runs.push_back(report::read_result(parse_json(text, where), where));
+  return side;
+}
+
+// "12" and "job:12" are a job, "test:20261115-ab3dE9" is a run that was pushed.
+compare::Side asked_side(Call& call, std::string_view word) {
+  constexpr std::string_view kJob = "job:";
+  constexpr std::string_view kTest = "test:";
+  if (word.starts_with(kTest)) {
+    const std::string id(word.substr(kTest.size()));
+    const std::string text = pushed_result(call, id);
+    const std::string where = fmt::format("test {}", id);
+    return side_of(text, where, where);
+  }
+  if (word.starts_with(kJob)) word.remove_prefix(kJob.size());
+  const platform::JobView view = readable_job(call, std::string(word));
+  const std::string where = fmt::format("job {}", view.job.id);
+  return side_of(file_of_run(call, view.job, 0, layout::kResult), where,
+                 fmt::format("{} ({})", where, view.job.submission.name));
+}
+
 Compared compared(Call& call) {
   const std::string asked = call.asked("ids");
   const std::vector<std::string_view> ids = split(asked, ',');
   if (ids.size() < 2 || ids.size() > kMaxSides)
     throw serve::Refusal(400, "bad_parameter",
-                         fmt::format("'ids' must name 2 to {} jobs", kMaxSides), "such as ids=1,2");
+                         fmt::format("'ids' must name 2 to {} jobs or tests", kMaxSides),
+                         "such as ids=1,2 or ids=1,test:20261115-ab3dE9");
   std::vector<compare::Side> sides;
-  for (const std::string_view id : ids) {
-    const platform::JobView view = readable_job(call, std::string(trim(id)));
-    const std::string where = fmt::format("job {}", view.job.id);
-    compare::Side side;
-    side.name = fmt::format("{} ({})", where, view.job.submission.name);
-    side.runs.push_back(report::read_result(
-        parse_json(file_of_run(call, view.job, 0, layout::kResult), where), where));
-    sides.push_back(std::move(side));
-  }
+  for (const std::string_view id : ids) sides.push_back(asked_side(call, trim(id)));
   // Of several large results at a time there is one set in memory.
   static std::mutex comparing;
   const std::scoped_lock lock(comparing);
@@ -106,6 +129,18 @@ Compared compared(Call& call) {
                     std::make_move_iterator(sides.end()));
   out.found = compare::compare_sides(out.base, out.others, {});
   return out;
+}
+
+serve::HttpResponse pushed_runs(Call& call) {
+  const auto most = call.asked_number("limit", 100, 1, 1000);
+  return json_answer(
+      {{"tests", call.context.pushed.list ? call.context.pushed.list(most) : Json::array()}});
+}
+
+serve::HttpResponse result_of_pushed(Call& call) {
+  serve::HttpResponse response;
+  response.body = pushed_result(call, call.parameter(0));
+  return response;
 }
 
 serve::HttpResponse compare_jobs(Call& call) {
@@ -146,15 +181,30 @@ Route of_jobs(const char* path, serve::HttpResponse (*handler)(Call&), const cha
           .of = Of::self,
           .summary = summary,
           .answer = answer,
-          .query = {{"ids", "string", "two to eight jobs, the first is the base"}}};
+          .query = {
+              {"ids", "string",
+               "two to eight jobs and pushed runs (12, job:12, test:ID), the first is the base"}}};
 }
 
 }  // namespace
 
 std::vector<Route> result_routes() {
-  return {of_jobs("/api/v1/jobs/compare", compare_jobs, "Jobs side by side", "Any"),
-          of_jobs("/api/v1/jobs/compare.html", compare_page, "Jobs side by side, as a page",
-                  "text/html"),
+  return {of_jobs("/api/v1/jobs/compare", compare_jobs, "Jobs and pushed runs side by side", "Any"),
+          of_jobs("/api/v1/jobs/compare.html", compare_page,
+                  "Jobs and pushed runs side by side, as a page", "text/html"),
+          {.method = "GET",
+           .path = "/api/v1/pushed",
+           .handler = pushed_runs,
+           .deed = Deed::list_jobs,
+           .summary = "Runs that were pushed to the tester and accepted, the newest first",
+           .answer = "PushedRuns",
+           .query = {{"limit", "integer", "100 by default, 1000 at most"}}},
+          {.method = "GET",
+           .path = "/api/v1/pushed/{id}/result",
+           .handler = result_of_pushed,
+           .deed = Deed::list_jobs,
+           .summary = "The result that the tester has computed of a pushed run",
+           .answer = "Any"},
           of_run("/api/v1/jobs/{id}/judgement", judgement, "What the judge says so far", "Any"),
           of_run("/api/v1/jobs/{id}/result", result, "The result of the run", "Any"),
           of_run("/api/v1/jobs/{id}/report", report, "The report of the run", "text/html")};

@@ -205,9 +205,15 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("NewToken", "name:text token:text expires:time~");
     object("Template", "scope:text name:text content:object author:text changed:time etag:text");
     object("Templates", "templates:[#Template]");
+    object("Secret", "scope:text name:text author:text changed:time usable:bool etag:text");
+    object("Secrets", "secrets:[#Secret]");
+    object("SecretValue", "name?:text value:text");
+    object("PushedRun", "id:text name:text suite:text verdict:text finished:text machine:text");
+    object("PushedRuns", "tests:[#PushedRun]");
     object("UsageRow",
            "user:text team:text month:text device_type:text jobs:int device_hours:num "
-           "idle_device_hours:num energy_kwh:num~ unmetered_device_hours:num");
+           "idle_device_hours:num~ energy_kwh:num~ unmetered_device_hours:num "
+           "unwatched_device_hours:num");
     object("Usage", "usage:[#UsageRow]");
     object("Deed", "number:int at:time who:text address:text deed:text subject:text status:int");
     object("Audit", "deeds:[#Deed]");

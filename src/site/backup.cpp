@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "accounts/accounts.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/regular_file.h"
 #include "database/database.h"
+#include "engine/execution_folder.h"
 #include "jobs/job_state.h"
 #include "platform/folder_identity.h"
 #include "site/databases.h"
@@ -31,6 +33,13 @@ void require_sound(const fs::path& file) {
     throw Error(ErrorKind::environment, "the copy is damaged: " + check.text(0), file.string());
 }
 
+// Of an execution that Slurm has not started yet: values are in no backup, as their key is not.
+void remove_secrets(const fs::path& job) {
+  std::error_code ec;
+  for (fs::directory_iterator it(job, ec), end; !ec && it != end; it.increment(ec))
+    engine::ExecutionFolder(it->path()).remove_secrets();
+}
+
 // By the copy of the database: what it calls ended is whole on the disk, and stays as it is. What
 // it does not know came later.
 void copy_runs(const fs::path& data, const fs::path& out) {
@@ -43,8 +52,10 @@ void copy_runs(const fs::path& data, const fs::path& out) {
     ended[query.text(0)] = state && jobs::is_final(*state);
   }
   for (const auto& [id, is_final] : ended)
-    if (fs::is_directory(data / "jobs" / id))
+    if (fs::is_directory(data / "jobs" / id)) {
       tester::copy_files(data / "jobs" / id, out / "jobs" / id, is_final);
+      remove_secrets(out / "jobs" / id);
+    }
 }
 
 }  // namespace
@@ -69,6 +80,12 @@ void backup_platform(const fs::path& data, const fs::path& out) {
       fs::remove_all(it->path() / "partial");
   }
   write_backup_list(out, data);
+}
+
+fs::path key_left_out(const fs::path& data) {
+  std::error_code ec;
+  const fs::path key = data / accounts::kSecretsKey;
+  return fs::exists(fs::symlink_status(key, ec)) ? key : fs::path();
 }
 
 std::optional<BackupList> check_backup(const fs::path& from) {

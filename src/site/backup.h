@@ -29,4 +29,8 @@ void mark_restored(const std::filesystem::path& from, const std::filesystem::pat
 [[nodiscard]] std::vector<std::string> verify_platform(const std::filesystem::path& data,
                                                        bool deep);
 
+/// The key with which secrets are encrypted: no backup has it, so that one alone tells none of
+/// them. Empty: the folder has none.
+[[nodiscard]] std::filesystem::path key_left_out(const std::filesystem::path& data);
+
 }  // namespace assay::site

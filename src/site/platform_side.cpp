@@ -48,10 +48,15 @@ std::string endpoint_domain_of(const ServeOptions& options) {
 PlatformSide::PlatformSide(const ServeOptions& options, const std::filesystem::path& data)
     : accounts(accounts_file(data)),
       code(data / "code"),
-      platform({.data = data,
-                .code = [this](const std::string& id) { return code.folder_of(id); },
-                .listeners = options.webhooks},
-               options.engine()),
+      platform(
+          {.data = data,
+           .code = [this](const std::string& id) { return code.folder_of(id); },
+           .secret =
+               [this](const std::string& owner, const std::string& team, const std::string& name) {
+                 return accounts.secret_for(owner, team, name);
+               },
+           .listeners = options.webhooks},
+          options.engine()),
       schedules(data / "schedules.json", [this](const jobs::NewJob& job) { return submit(job); }),
       provider(options.oidc ? std::make_unique<oidc::Provider>(*options.oidc) : nullptr),
       door(platform, accounts, {.domain = endpoint_domain_of(options), .tls = options.tls()}),

@@ -22,6 +22,7 @@
 #include "site/dispatch.h"
 #include "site/first_start.h"
 #include "site/platform_side.h"
+#include "site/pushed_runs.h"
 #include "site/upkeep.h"
 #include "tester/admin.h"
 #include "tester/data_folder.h"
@@ -195,6 +196,7 @@ void run_server(const ServeOptions& options, const Say& say) {
   if (options.engine) {
     origin = platform::look_at_folder(data);
     jobs = open_platform(options, data, origin, say);
+    jobs->context.pushed = pushed_runs_of(testing.store.records, testing.store.uploads);
   }
   const serve::HttpOptions http = http_options(options, tls);
   dispatch = std::make_unique<Dispatch>(

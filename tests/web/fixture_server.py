@@ -127,7 +127,7 @@ def nodes():
 
 
 SUITE = 'cases:\n  - name: main\n    model: resnet20-cosine-lr\n    nodes: 2\n    procs: 4\n    launch: per-node\n    command: torchrun --nnodes 2 …\n'
-USAGE = [{'user': u, 'team': t, 'month': m, 'device_type': 'H200', 'jobs': n, 'device_hours': h, 'idle_device_hours': h * i, 'energy_kwh': h * .61, 'unmetered_device_hours': 0}
+USAGE = [{'user': u, 'team': t, 'month': m, 'device_type': 'H200', 'jobs': n, 'device_hours': h, 'idle_device_hours': h * i, 'energy_kwh': h * .61, 'unmetered_device_hours': 0, 'unwatched_device_hours': 0}
          for u, t, m, n, h, i in (('lin', 'vision', '2026-10', 41, 1240.5, .08), ('maria', 'infra', '2026-10', 12, 910.2, .03), ('sam', 'nlp', '2026-10', 7, 2210, .21), ('lin', 'vision', '2026-11', 22, 640.25, .11), ('wang', 'vision', '2026-11', 3, 96, .4))]
 
 
@@ -187,6 +187,10 @@ def answer(method, path, query, body):
         return 200, {'users': [{'name': 'admin', 'full_name': '', 'role': 'admin', 'disabled': False}, {'name': 'lin', 'full_name': 'Lin Chen', 'role': 'member', 'disabled': False}]}
     if path == '/tokens':
         return 200, {'tokens': [{'name': 'laptop', 'made': iso(START), 'expires': None}]}
+    if path == '/secrets':
+        return 200, {'secrets': [{'scope': 'own', 'name': 'HF_TOKEN', 'author': 'admin', 'changed': iso(START), 'usable': True, 'etag': '"1"'}, {'scope': 'team:vision', 'name': 'deploy-key', 'author': 'lin', 'changed': iso(START), 'usable': False, 'etag': '"2"'}]}
+    if path == '/pushed':
+        return 200, {'tests': [{'id': '20261115-ab3dE9', 'name': 'ResNet-50 on 8 H200', 'suite': 'aiperf', 'verdict': 'VALID', 'finished': iso(START), 'machine': '8 × H200'}]}
     if path == '/templates':
         return 200, {'templates': [{'name': 'resnet', 'scope': 'all', 'content': detail(JOBS[0])['submission']}]}
     if path == '/usage':

@@ -176,6 +176,13 @@ std::string energy_of(const client::UsageRow& row) {
   return fmt::format("{}{:.2f} kWh", row.unmetered_device_hours > 0 ? "≥ " : "", *row.energy_kwh);
 }
 
+std::string idle_of(const client::UsageRow& row) {
+  if (!row.idle_device_hours) return "not measured";
+  if (row.unwatched_device_hours <= 0) return fmt::format("{:.2f} h", *row.idle_device_hours);
+  return fmt::format("{:.2f} h of {:.2f} h", *row.idle_device_hours,
+                     row.device_hours - row.unwatched_device_hours);
+}
+
 int show_usage(const ClusterArguments& given) {
   const client::Client client = make_client(given.server);
   if (given.server.format == "csv") {
@@ -201,7 +208,7 @@ int show_usage(const ClusterArguments& given) {
   for (const client::UsageRow& row : usage.value)
     table.rows.push_back({{name(row.user), name(row.team), name(row.month), name(row.device_type),
                            std::to_string(row.jobs), fmt::format("{:.2f} h", row.device_hours),
-                           fmt::format("{:.2f} h", row.idle_device_hours), energy_of(row)}});
+                           idle_of(row), energy_of(row)}});
   if (usage.value.empty())
     tell("Nothing was used.\n");
   else

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -67,6 +68,25 @@ void refuse_hooks_of_root(const plan::Plan& plan) {
   for (const plan::CasePlan& plan_case : plan.cases) refuse(plan_case.hooks);
 }
 
+// What the suite sets wins over what is given besides it: nobody would see that the secret is not
+// used.
+void refuse_hidden_secrets(const plan::Plan& plan,
+                           const std::map<std::string, std::string>& secrets) {
+  for (const auto& [variable, name] : secrets)
+    for (const plan::CasePlan& plan_case : plan.cases)
+      if (plan_case.env.contains(variable))
+        throw Error(ErrorKind::config,
+                    fmt::format("the case '{}' sets {} itself: the secret '{}' would not be used",
+                                plan_case.name, variable, name));
+}
+
+std::string secrets_in_words(const std::map<std::string, std::string>& secrets) {
+  std::string out;
+  for (const auto& [variable, name] : secrets)
+    out += fmt::format("{}={} ", variable, "(secret " + name + ")");
+  return out.empty() ? out : "\nsecrets: " + std::string(trim(out)) + "\n";
+}
+
 plan::Plan plan_of(const engine::ExecutionFolder& folder) {
   const auto task = folder.task();
   if (!task)
@@ -79,6 +99,7 @@ plan::Plan plan_of(const engine::ExecutionFolder& folder) {
     for (std::string& setting : settings_of(*allocation)) request.set.push_back(std::move(setting));
   plan::Plan plan = make_plan(request);
   refuse_hooks_of_root(plan);
+  refuse_hidden_secrets(plan, task->secrets);
   return plan;
 }
 
@@ -97,6 +118,7 @@ int print_plan(const engine::ExecutionFolder& folder) {
     const launch::DryRun execution =
         launch::describe_run(plan, program_folder(), folder.runs() / plan.run_id);
     planned.text = plan::render_text(plan) + "\n" + execution.text;
+    if (const auto task = folder.task()) planned.text += secrets_in_words(task->secrets);
     answer.planned = std::move(planned);
   } catch (const Error& error) {
     // The place is in the text that was sent, wherever it lies here.
@@ -163,13 +185,16 @@ int control(const engine::ExecutionFolder& folder) {
     // Before anything is started: all of it inherits them.
     if (const auto task = folder.task()) engine::bind_to_processors(task->processors);
     plan::Plan plan = plan_of(folder);
+    std::map<std::string, std::string> secrets;
+    if (const auto task = folder.task())
+      secrets = engine::receive_secrets(folder, *task, !slurm_job().empty());
     fix_batches(plan);
     std::optional<RemoteCode> code;
     if (const auto task = folder.task(); task && !task->remote_work.empty())
       code.emplace(plan, folder.work(), task->remote_work);
     const store::RunDir run = store::RunDir::create(folder.runs(), plan);
     const CurveWriter curves(run.path(), folder.tensorboard());
-    end.exit_code = execute(run);
+    end.exit_code = execute(run, nullptr, {}, secrets);
   } catch (const Error& error) {
     end = engine::end_of(error);
     say(std::string("assay: error: ") + error.what() + "\n");

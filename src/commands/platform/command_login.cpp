@@ -1,16 +1,13 @@
 #include <cctype>
 #include <cstdint>
-#include <cstdio>
-#include <iostream>
 #include <memory>
 #include <string>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <termios.h>
-#include <unistd.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/hidden_input.h"
 #include "commands/base/paths.h"
 #include "commands/base/terminal.h"
 #include "commands/platform/platform_client.h"
@@ -30,29 +27,6 @@ struct LoginArguments {
   std::string user;
   std::string token_file;
 };
-
-// A line from stdin; what is typed on a terminal is not shown.
-std::string ask_secret(const std::string& what) {
-  termios shown{};
-  const bool typed = ::tcgetattr(STDIN_FILENO, &shown) == 0;
-  if (typed) {
-    termios hidden = shown;
-    hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-    fmt::print(stderr, "{}: ", what);
-    std::fflush(stderr);
-    (void)::tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
-  }
-  std::string line;
-  const bool got = static_cast<bool>(std::getline(std::cin, line));
-  if (typed) {
-    (void)::tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
-    fmt::print(stderr, "\n");
-  }
-  line = std::string(trim(line));
-  if (!got || line.empty())
-    throw Error(ErrorKind::usage, "a " + to_lower(what) + " is expected on standard input");
-  return line;
-}
 
 // Tells the person's tokens apart, and one login of a machine from the next.
 std::string token_name() {
@@ -78,14 +52,14 @@ int login(const LoginArguments& given) {
     tell_error(fmt::format("assay: warning: {} has no TLS: the token can be read on the way\n",
                            server.url));
   if (!given.user.empty()) {
-    const std::string password = ask_secret("Password");
+    const std::string password = ask_hidden_line("Password");
     server.token = client::Client(server).make_token(given.user, password, token_name());
   } else if (!given.token_file.empty()) {
     warn_if_others_read(given.token_file);
     server.token = std::string(trim(read_given_file(given.token_file)));
   } else {
     server.token = places.variable("ASSAY_TOKEN");
-    if (server.token.empty()) server.token = ask_secret("Token");
+    if (server.token.empty()) server.token = ask_hidden_line("Token");
   }
   const client::SessionAnswer session = client::Client(server).session().value;
   client::write_login(places.login_file, server);

@@ -138,6 +138,8 @@ int backup_tester(const AdminArguments& given) {
   const auto list = site::read_backup_list(given.folder);
   tell(fmt::format("{} copied; backup.json lists them with their SHA-256.\n",
                    counted(list ? list->files.size() : 0, "file")));
+  if (const auto key = site::key_left_out(given.data); !key.empty())
+    tell("The key of secrets is not in it, " + key.string() + ": keep a copy in another place.\n");
   return 0;
 }
 

@@ -33,6 +33,24 @@ Json env_of(const std::vector<std::string>& words) {
   return env;
 }
 
+// NAME, or NAME=VARIABLE.
+Json secrets_of(const std::vector<std::string>& words) {
+  Json secrets = Json::object();
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const std::string variable = equals == std::string::npos ? name : word.substr(equals + 1);
+    if (name.empty() || variable.empty())
+      throw wrong_option("--secret", word, "NAME or NAME=VARIABLE");
+    if (secrets.contains(variable))
+      throw Error(ErrorKind::usage,
+                  fmt::format("two secrets for the variable '{}'", printable(variable)),
+                  "--secret");
+    secrets[variable] = name;
+  }
+  return secrets;
+}
+
 Json mounts_of(const std::vector<std::string>& words) {
   Json mounts = Json::array();
   for (const std::string& word : words) {
@@ -135,6 +153,12 @@ void add_submission_options(CLI::App& command, SubmissionOptions& options) {
   command.add_option("--env", options.env, "A variable for its processes; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  command
+      .add_option("--secret", options.secrets,
+                  "A secret of 'assay secret', as the variable of its name or another; may be "
+                  "repeated")
+      ->type_name("NAME[=VARIABLE]")
+      ->allow_extra_args(false);
   command.add_option("--mount", options.mounts, "A folder in the container; may be repeated")
       ->type_name("/FROM:/TO[:ro]")
       ->allow_extra_args(false);
@@ -195,6 +219,7 @@ WrittenSubmission write_submission(const SubmissionOptions& options, Json base) 
   set("time", options.time);
   if (options.retries) json["retries"] = Json{{"count", *options.retries}};
   if (!options.env.empty()) json["env"].update(env_of(options.env));
+  if (!options.secrets.empty()) json["secrets"].update(secrets_of(options.secrets));
   if (options.keep) json["env"][std::string(kKeepOpenVariable)] = *options.keep;
   if (!options.mounts.empty()) json["mounts"] = mounts_of(options.mounts);
   if (!options.endpoints.empty()) json["endpoints"] = endpoints_of(options.endpoints);

@@ -31,6 +31,7 @@ struct SubmissionOptions {
   std::optional<std::string> time;
   std::optional<int> retries;
   std::vector<std::string> env;
+  std::vector<std::string> secrets;
   std::vector<std::string> mounts;
   std::vector<std::string> endpoints;
   std::vector<jobs::JobId> after;

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -14,13 +16,16 @@
 #include "commands/base/output_file.h"
 #include "commands/base/percent.h"
 #include "commands/base/terminal.h"
+#include "commands/platform/platform_client.h"
 #include "compare/render.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/parallel.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "lang/language.h"
 #include "page/bilingual.h"
+#include "report/read_result.h"
 
 namespace assay::commands {
 
@@ -43,6 +48,7 @@ struct CompareArguments {
   double tolerance_percent = 2;
   bool all_metrics = false;
   bool invalid_too = false;
+  ServerOptions server{};
 };
 
 // As it is asked for, or as the name of the file says.
@@ -57,13 +63,64 @@ CompareFormat format_of(const CompareArguments& arguments) {
   return CompareFormat::text;
 }
 
+constexpr std::string_view kJobSide = "job:";
+constexpr std::string_view kTestSide = "test:";
+
+bool is_on_server(std::string_view text) {
+  return text.starts_with(kJobSide) || text.starts_with(kTestSide);
+}
+
+judge::RunResult fetched(const client::Client& client, std::string_view text) {
+  const std::string where(text);
+  if (text.starts_with(kTestSide)) {
+    const std::string id(text.substr(kTestSide.size()));
+    const bool plain = !id.empty() && std::ranges::all_of(id, [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-';
+    });
+    if (!plain)
+      throw Error(ErrorKind::usage, "not the id of a test: '" + printable(id) + "'", {},
+                  "such as test:20261115-ab3dE9");
+    return report::read_result(client.pushed_result(id), where);
+  }
+  const auto id = parse_number<jobs::JobId>(text.substr(kJobSide.size()), 1);
+  if (!id)
+    throw Error(ErrorKind::usage, "not the number of a job: '" + printable(where) + "'", {},
+                "such as job:12");
+  return report::read_result(client.result(*id), where);
+}
+
+// Jobs and pushed runs of the platform, as its server has judged them.
+compare::Side fetched_side(const ServerOptions& server, const std::string& text) {
+  compare::Side side{.name = printable(text)};
+  const client::Client client = make_client(server);
+  for (const std::string_view part : split(std::string_view(text), ',')) {
+    if (!is_on_server(part))
+      throw Error(ErrorKind::usage, "a side is of the server or of this machine, not of both",
+                  printable(text), "every part begins with job: or test:, or none does");
+    judge::RunResult result = fetched(client, part);
+    if (std::ranges::any_of(side.runs, [&](const judge::RunResult& other) {
+          return other.run_id == result.run_id;
+        }))
+      throw Error(ErrorKind::usage, "the run is named twice on one side", printable(text),
+                  "its rounds would count twice; name it once");
+    side.runs.push_back(std::move(result));
+  }
+  return side;
+}
+
 // All at once: much of what it takes to read a run is done by one thread.
-std::vector<compare::Side> read_sides(const std::vector<std::string>& texts) {
+std::vector<compare::Side> read_sides(const std::vector<std::string>& texts,
+                                      const ServerOptions& server) {
   constexpr int kSidesAtOnce = 2;
   const bool shown = isatty(STDERR_FILENO) == 1;
   std::mutex mutex;
   std::vector<compare::Side> sides(texts.size());
   run_parallel(texts.size(), kSidesAtOnce, {}, [&](std::size_t i, const std::stop_token&) {
+    std::error_code ec;
+    if (is_on_server(texts[i]) && !std::filesystem::exists(texts[i], ec)) {
+      sides[i] = fetched_side(server, texts[i]);
+      return;
+    }
     sides[i] = compare::read_side(texts[i], [&](const std::string& path) {
       const std::lock_guard lock(mutex);
       if (shown)
@@ -92,7 +149,8 @@ int run_compare(const CompareArguments& arguments) {
   texts.insert(texts.end(), arguments.others.begin(), arguments.others.end());
   // Never destroyed: the process ends now, and taking thousands of cases apart would take a tenth
   // of the whole time.
-  static const auto* const kSides = new std::vector<compare::Side>(read_sides(texts));
+  static const auto* const kSides =
+      new std::vector<compare::Side>(read_sides(texts, arguments.server));
   const std::vector<compare::Side>& sides = *kSides;
   const compare::Side& base = sides.front();
   const std::span<const compare::Side> others = std::span(sides).subspan(1);
@@ -136,8 +194,8 @@ void add_compare(CLI::App& app, Action& action) {
   command
       ->add_option("new", arguments->others,
                    "What to compare; each is one side.\nA side is the folder of a run, a "
-                   "folder that holds runs,\nRUN,RUN,… (their rounds count together), or a "
-                   "baseline file")
+                   "folder that holds runs,\nRUN,RUN,… (their rounds count together), a "
+                   "baseline file,\nor job:NUMBER or test:ID of the platform's server")
       ->required()
       ->expected(1, 100)
       ->type_name("NEW");
@@ -160,6 +218,10 @@ void add_compare(CLI::App& app, Action& action) {
       ->add_option("-o,--output", arguments->output,
                    "Write to this file; '-' is the standard output")
       ->type_name("FILE");
+  command->add_option("--server", arguments->server.url, "The platform's server, of job:NUMBER")
+      ->type_name("URL");
+  command->add_option("--ca", arguments->server.ca, "Certificate to trust, PEM; else the system's")
+      ->type_name("FILE");
   command->add_flag("--all", arguments->all_metrics, "All metrics, not only the headlines");
   command->add_flag("--invalid-too", arguments->invalid_too,
                     "Also what is not VALID; it is marked");
@@ -168,12 +230,14 @@ void add_compare(CLI::App& app, Action& action) {
       "  assay compare results/run20260101T120000Z-1a2b results/latest\n"
       "  assay compare before1,before2 after1,after2 --all\n"
       "  assay compare baseline.yaml results/latest\n"
+      "  assay compare job:12 job:15 test:20261115-ab3dE9\n"
       "  assay compare before driver-550 driver-560 -o drivers.html\n"
       "  assay compare before after --fail-on 'throughput: 2 %'    # exit code 7 in CI\n"
       "  assay compare before after --format markdown > comment.md\n"
       "\n"
-      "Everything is computed again from the runs' evidence. Five rounds on each side are a good "
-      "number;\nwhat is unsure says how many would decide it.");
+      "Everything is computed again from the runs' evidence; of jobs and tests, the server has "
+      "done that.\nFive rounds on each side are a good number; "
+      "what is unsure says how many would decide it.");
   command->callback(
       [arguments, &action] { action = [arguments] { return run_compare(*arguments); }; });
 }

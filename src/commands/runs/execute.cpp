@@ -29,11 +29,14 @@ void report_what_there_is(const store::RunDir& run) {
 
 }  // namespace
 
-int execute(const store::RunDir& run, Json declared, std::vector<std::string> unproven) {
+int execute(const store::RunDir& run, Json declared, std::vector<std::string> unproven,
+            const std::map<std::string, std::string>& secrets) {
   tell("run " + run.path().string() + "\n");
   try {
     Progress progress(terminal());
-    launch::RunLoop loop(run, progress, [](const launch::BackendContext& context) {
+    launch::RunLoop loop(run, progress, [&secrets](const launch::BackendContext& given) {
+      launch::BackendContext context = given;
+      context.env = secrets;
       return launch::make_backend(context, program_folder());
     });
     loop.declare(std::move(declared));

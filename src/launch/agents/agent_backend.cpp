@@ -301,14 +301,14 @@ asio::awaitable<void> AgentBackend::gather_for(const plan::CasePlan& plan_case) 
 asio::awaitable<RoundOutcome> AgentBackend::run_round(const RoundTask& task) {
   std::unique_ptr<ExperimentHost> experiment;
   RoundTask own = task;
-  std::map<std::string, std::string> env;
+  std::map<std::string, std::string> env = context_.env;
   if (task.plan_case.automl) {
     take_up_experiment(context_.run, task.plan_case, task.number);
     std::filesystem::path directory =
         context_.run.round_dir(task.plan_case.name, task.number) / layout::kExperiment;
     experiment = co_await ExperimentHost::make(context_.loop, plan_, task.plan_case,
                                                std::move(directory), *fleet_);
-    env = experiment->environment();
+    for (const auto& [name, value] : experiment->environment()) env[name] = value;
     own.on_progress = [&task, host = experiment.get()](RoundProgress progress) {
       progress.automl = host->live();
       task.on_progress(progress);

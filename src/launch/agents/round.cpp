@@ -166,6 +166,8 @@ asio::awaitable<void> Round::identify() {
     query.mounts = std::move(first.mounts);
     query.env = std::move(commands.env);
     for (auto& [name, value] : first.env) query.env[name] = std::move(value);
+    // What no file may hold: the answer is written down, whatever the variable is called.
+    for (const auto& [name, value] : placement_.env) query.env[name] = kHiddenValue;
     query.workdir = plan_case.workdir;
     query.data = plan_case.data_paths;
     if (plan_case.container) query.image_query = rendezvous::image_query(*plan_case.container);

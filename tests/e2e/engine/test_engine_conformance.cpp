@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/sha256.h"
 #include "core/text.h"
 #include "core/time.h"
 #include "e2e/engine/engine_conformance.h"
@@ -130,6 +131,55 @@ TEST_P(EngineConformance, GivesTwoJobsOfANodeDifferentDevices) {
   EXPECT_THAT(output(second), HasSubstr("devices " + std::to_string(of_second[0]) + "," +
                                         std::to_string(of_second[1])));
   EXPECT_TRUE(engine_->devices_of(first.execution).empty());
+}
+
+// Where it is written down or said while the job runs: nowhere.
+TEST_P(EngineConformance, GivesRanksTheirSecretsAndTellsNobodyElse) {
+  const std::string value = "hunter2\n\"'$(id) {rank} of " + std::to_string(::getpid());
+  Order job = order("printf %s \"$PLAIN_NAME\" | sha256sum; echo >> " + (folder_ / "ran").string() +
+                    "; while [ ! -e " + (folder_ / "go").string() + " ]; do sleep 0.05; done");
+  job.submission.secrets = {{"PLAIN_NAME", "hf"}};
+  job.secrets = {{"PLAIN_NAME", value}};
+  engine_->start(job);
+  ASSERT_TRUE(has_lines("ran", 1));
+  const auto expect_nowhere = [&] {
+    for (const auto& file : fs::recursive_directory_iterator(folder_)) {
+      if (!fs::is_regular_file(file.symlink_status())) continue;
+      EXPECT_THAT(read_file_or_empty(file.path()), ::testing::Not(HasSubstr("hunter2")))
+          << file.path();
+    }
+  };
+  expect_nowhere();
+  EXPECT_THAT(processes_with("hunter2"), ::testing::IsEmpty());
+  write("go", "");
+  EXPECT_EQ(end_of(job.execution).exit.ending, Ending::completed);
+  EXPECT_THAT(output(job), HasSubstr(sha256(value)));
+  expect_nowhere();
+}
+
+TEST_P(EngineConformance, SaysWhereASecretIsGivenInThePlanWithoutItsValue) {
+  Order job = order("true");
+  job.submission.secrets = {{"HF_TOKEN", "hf"}};
+  EXPECT_THAT(engine_->plan(job).text, HasSubstr("HF_TOKEN=(secret hf)"));
+  job.submission.command.clear();
+  job.submission.suite =
+      "name: s\ncases: [{name: main, model: m, command: ['true'], env: {HF_TOKEN: x}}]\n";
+  try {
+    (void)engine_->plan(job);
+    FAIL() << "it was planned";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("the case 'main' sets HF_TOKEN itself"));
+  }
+}
+
+// Whoever starts a job without the values of its secrets starts nothing.
+TEST_P(EngineConformance, DoesNotRunAJobWhoseSecretsAreMissing) {
+  Order job = order("echo >> " + (folder_ / "ran").string());
+  job.submission.secrets = {{"HF_TOKEN", "hf"}};
+  engine_->start(job);
+  const jobs::Event end = end_of(job.execution);
+  EXPECT_THAT(end.detail, HasSubstr("the values of the job's secrets have not come"));
+  EXPECT_EQ(lines("ran"), 0U);
 }
 
 TEST_P(EngineConformance, StopsWithASignalThatAProgramCanAnswer) {

@@ -65,6 +65,33 @@ TEST_F(JobCommands, SayInChineseAllButNames) {
     check(chinese({command}).out);
 }
 
+TEST_F(JobCommands, JobsAreComparedByNumberAlsoWithPushedRunsAndRunsHere) {
+  const fs::path suite = script_suite("true");
+  ASSERT_EQ(assay({"run", suite.string()}, std::chrono::seconds(120)).status.code, 0);
+  const CommandResult token = assay({"serve", "token", "add", "alice"});
+  ASSERT_EQ(token.status.code, 0) << token.err;
+  fs::permissions(write("token", token.out), fs::perms::owner_read);
+  const CommandResult pushed =
+      assay({"push", "results/latest", "--to", url(), "--token-file", (folder_ / "token").string()},
+            std::chrono::seconds(120));
+  const auto at = pushed.out.find("Test: ");
+  ASSERT_NE(at, std::string::npos) << pushed.out << pushed.err;
+  const std::string test = "test:" + pushed.out.substr(at + 6, 15);
+  const long first = submit({suite.string()});
+  const long second = submit({suite.string()});
+  ASSERT_TRUE(becomes(first, "finished"));
+  ASSERT_TRUE(becomes(second, "finished"));
+  const std::string base = "job:" + std::to_string(first);
+  const CommandResult compared =
+      assay({"compare", base, "job:" + std::to_string(second), test, "results/latest"});
+  EXPECT_EQ(compared.status.code, 0) << compared.err;
+  EXPECT_THAT(compared.out, AllOf(HasSubstr(base), HasSubstr(test), HasSubstr("probe")));
+  EXPECT_THAT(assay({"compare", base, "job:999"}).err, HasSubstr("no such job"));
+  EXPECT_THAT(assay({"compare", base, "job:x"}).err, HasSubstr("not the number of a job"));
+  EXPECT_THAT(assay({"compare", base, "test:../x"}).err, HasSubstr("not the id of a test"));
+  EXPECT_THAT(assay({"compare", base, base + "," + base}).err, HasSubstr("named twice"));
+}
+
 TEST_F(JobCommands, AnArrayIsCancelledAsAWhole) {
   const std::vector<std::string> words{"submit",    "--command", "sleep 600",
                                        "--no-code", "--array",   "0-2%1"};

@@ -29,7 +29,7 @@ struct SshNode {
   SshNode& operator=(const SshNode&) = delete;
 
   [[nodiscard]] std::string line(const fs::path& folder) const {
-    return fmt::format("  - {{name: {}, address: {}, port: {}, identity: {}, devices: 1}}\n", name,
+    return fmt::format("  - {{name: {}, address: {}, port: {}, identity: {}, devices: 2}}\n", name,
                        address, sshd.port(), (folder / name / "sshd" / "user_key").string());
   }
   /// Nobody gets there any more, and those who are there are not told.
@@ -101,6 +101,21 @@ TEST_F(LostNodes, AJobIsTriedAgainWhereThereIsANode) {
   EXPECT_TRUE(becomes(id, "finished")) << job(id).dump(1);
   EXPECT_EQ(integer_at(job(id)["life"], "attempt", 0), 2)
       << "the first one was placed where the last was";
+}
+
+// One decision puts all of them there before anybody knows that the node is dead.
+TEST_F(LostNodes, NoJobIsLostThatWasPlacedOnADeadNodeTogetherWithOthers) {
+  first_.lose();
+  std::vector<long> ids;
+  for (int i = 0; i < 4; ++i) ids.push_back(submit({"--command", "true"}));
+  long attempts = 0;
+  for (const long id : ids) {
+    EXPECT_TRUE(becomes(id, "finished")) << job(id).dump(1);
+    const Json life = job(id)["life"];
+    EXPECT_EQ(integer_at(life, "restarts", -1), 0);
+    attempts += static_cast<long>(integer_at(life, "attempt", 0));
+  }
+  EXPECT_GT(attempts, 4) << "none of them was placed on the dead node";
 }
 
 TEST_F(LostNodes, NoJobRunsTwiceAtATime) {

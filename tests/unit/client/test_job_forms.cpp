@@ -24,6 +24,7 @@ jobs::Submission full_submission() {
   job.time = jobs::WrittenDuration{std::chrono::hours(2)};
   job.retries.count = 3;
   job.env = {{"A", "b c"}};
+  job.secrets = {{"HF_TOKEN", "hf"}, {"KEY", "KEY"}};
   job.mounts = {{"/data", "/in", true}};
   job.endpoints = {{jobs::EndpointKind::jupyter, "", {}}, {jobs::EndpointKind::port, "ui", 8080}};
   job.after = {4};
@@ -36,6 +37,7 @@ TEST(JobForms, ACommandSaysAllThatIsNotAsUsual) {
             R"(assay submit --command 'python train.py --name '\''x y'\''' --name 'ResNet 50' )"
             "--nodes 2 --procs 8 --devices 8 --device-type H200 --whole-nodes --image torch:2 "
             "--queue night --priority 200 --preemptible --time 2h --retries 3 --env 'A=b c' "
+            "--secret hf=HF_TOKEN --secret KEY "
             "--mount /data:/in:ro --endpoint jupyter --endpoint ui=8080 --after 4 --array 0-9%4");
 }
 
@@ -75,6 +77,7 @@ TEST(JobForms, EveryFieldOfASubmissionHasAnOption) {
   EXPECT_EQ(option_of("mounts[1].target"), "--mount");
   EXPECT_EQ(option_of("retries.count"), "--retries");
   EXPECT_EQ(option_of("env.LD LIBRARY"), "--env");
+  EXPECT_EQ(option_of("secrets.HF_TOKEN"), "--secret");
   EXPECT_EQ(option_of("env.ASSAY_KEEP_OPEN"), "--keep");
 }
 

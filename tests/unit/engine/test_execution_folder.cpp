@@ -1,4 +1,7 @@
 #include <atomic>
+#include <filesystem>
+#include <map>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -91,6 +94,19 @@ TEST(ExecutionFolder, FindsTheRunAndNotTheLinkToIt) {
   temporary.write("run/run1/plan.json", "{}");
   std::filesystem::create_directory_symlink("run1", folder.runs() / "latest");
   EXPECT_EQ(folder.run(), folder.runs() / "run1");
+}
+
+TEST(ExecutionFolder, SecretsAreTakenOnceFromAFileThatNobodyElseReads) {
+  const testing::TemporaryFolder temporary;
+  const ExecutionFolder folder(temporary.path());
+  const std::map<std::string, std::string> values{{"KEY", "a\n\"b\" $c"}, {"B", "ü"}};
+  folder.write_secrets(values);
+  const auto mode = std::filesystem::status(folder.path() / "secrets.json").permissions();
+  EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(folder.take_secrets(), values);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "secrets.json"));
+  EXPECT_FALSE(folder.take_secrets());
+  for (const char* wrong : {"", "{", "[1]", "{\"A\": 1}"}) EXPECT_FALSE(parse_secrets(wrong));
 }
 
 }  // namespace

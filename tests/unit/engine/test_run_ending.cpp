@@ -118,5 +118,18 @@ TEST_F(RunEndingTest, OfNothingAtAllIsAnErrorOfTheEngine) {
   EXPECT_EQ(ending().kind, EventKind::engine_error);
 }
 
+TEST_F(RunEndingTest, SaysWhetherAnythingOfTheJobBegan) {
+  const ExecutionFolder folder(temporary_.path());
+  folder.write_end({.exit_code = 4, .kind = "launch", .error = "n1: connection refused"});
+  EXPECT_TRUE(read_ending(folder, false).never_began) << "not even a run was made";
+  journal("{\"event\":\"run_start\"}\n{\"event\":\"agent_start\"}\n");
+  EXPECT_TRUE(read_ending(folder, false).never_began);
+  journal("{\"event\":\"run_start\"}\n{\"event\":\"round_start\"}\n");
+  EXPECT_FALSE(read_ending(folder, false).never_began);
+  journal("{\"event\":\"run_start\"}\n");
+  folder.write_end({.exit_code = 3, .kind = "environment", .error = "the disk is full"});
+  EXPECT_FALSE(read_ending(folder, false).never_began);
+}
+
 }  // namespace
 }  // namespace assay::engine

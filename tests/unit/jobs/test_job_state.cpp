@@ -207,6 +207,29 @@ TEST(JobState, WhatCouldNotBePlacedWaitsAWhileAndNothingIsCounted) {
   EXPECT_EQ(life.not_before_ns, 12 * kSecondNs) << "the same decision may come again";
 }
 
+// Its controller ran, and found nobody there.
+TEST(JobState, AJobOfWhichNothingBeganGoesBackIntoLineAFewTimes) {
+  const Policy policy{false, {}, {}};
+  Life life = born(false, 0);
+  for (int attempt = 1; attempt <= 5; ++attempt) {
+    const std::int64_t at_ns = attempt * 100 * kSecondNs;
+    ASSERT_TRUE(apply(life, policy, event_of(EventKind::placed), at_ns).taken);
+    ASSERT_TRUE(apply(life, policy, event_of(EventKind::started, attempt), at_ns).taken);
+    const Change change =
+        apply(life, policy, event_of(EventKind::not_placed, attempt), at_ns + 5 * kSecondNs);
+    ASSERT_TRUE(change.taken);
+    EXPECT_TRUE(change.released());
+    EXPECT_EQ(life.state, State::queued) << attempt;
+    EXPECT_EQ(life.ran_ns, 0) << "it has not used its time";
+    EXPECT_EQ(life.restarts, 0);
+    EXPECT_EQ(life.retries, 0);
+  }
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::placed), 900 * kSecondNs).taken);
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::started, 6), 900 * kSecondNs).taken);
+  ASSERT_TRUE(apply(life, policy, event_of(EventKind::not_placed, 6), 901 * kSecondNs).taken);
+  EXPECT_EQ(life.state, State::error) << "its nodes answer, and yet it cannot begin there";
+}
+
 TEST(JobState, TheTimeThatAJobRanGrowsOnlyWhileItRuns) {
   const Policy policy{true, {}, std::chrono::seconds(1)};
   Life life = born(false, 0);

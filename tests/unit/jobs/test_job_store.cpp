@@ -298,7 +298,7 @@ TEST_F(JobStoreTest, WhoIsNoListenerAnyMoreLeavesNothingBehind) {
 
 // Steps of the schema are never changed, so that each of them leads here.
 class JobStoreOfEarlierSchemas : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(All, JobStoreOfEarlierSchemas, testing::Values(1, 2, 3));
+INSTANTIATE_TEST_SUITE_P(All, JobStoreOfEarlierSchemas, testing::Values(1, 2, 3, 4));
 
 TEST_P(JobStoreOfEarlierSchemas, AreReadAndWritten) {
   const testing::TemporaryFolder folder;
@@ -333,6 +333,21 @@ TEST_F(JobStoreTest, KnowsWhoComesAfterAJobAndHasNotEnded) {
   EXPECT_EQ(store.unfinished_after(other), std::nullopt);
   store.remove(second);
   EXPECT_EQ(store.unfinished_after(first), std::nullopt);
+}
+
+// What was idle was watched; of the rest nobody wrote down whether it was.
+TEST(JobStoreOfSchema4, SaysWhatWasWatched) {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "jobs.db";
+  database::Database(file).execute(
+      read_regular_file(fmt::format("{}/tests/fixtures/jobs/schema-4.sql", ASSAY_SOURCE_DIR)));
+  JobStore store(file);
+  EXPECT_DOUBLE_EQ(store.use_of(1, 1)->watched_device_s, 80);
+  EXPECT_DOUBLE_EQ(store.use_of(1, 2)->watched_device_s, 0);
+  AttemptUse measured = *store.use_of(1, 2);
+  measured.watched_device_s = 7;
+  store.measure(measured);
+  EXPECT_DOUBLE_EQ(store.use_of(1, 2)->watched_device_s, 7);
 }
 
 // Where all that said so was the submission.

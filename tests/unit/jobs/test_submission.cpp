@@ -212,6 +212,15 @@ TEST(Submission, ProblemsNameTheirField) {
                   "env.ASSAY_X: Assay sets this variable itself: it says where the process is in "
                   "the job"));
   EXPECT_THAT(
+      wrong(R"({"name": "a", "command": "x", "env": {"A": "1"}, "secrets":
+               {"A": "a", "B C": "b", "RANK": "c", "D": "../d", "OK": "fine-1"}})"),
+      ElementsAre("secrets.A: the job sets this variable already, without the secret",
+                  "secrets.B C: not a valid name of a variable: letters, digits and '_', no digit "
+                  "first",
+                  "secrets.D: not a valid name of a secret: '../d'; expected 1 to 64 letters, "
+                  "digits, '.', '-', '_' and '@', not '.' or '-' first",
+                  "secrets.RANK: Assay sets this variable itself: it cannot hold a secret"));
+  EXPECT_THAT(
       wrong(R"({"name": "a", "command": "x", "image": "i", "mounts": [
                         {"source": "data", "target": "/d"}, {"source": "/a/../..", "target": "/d"},
                         {"source": "/a:b", "target": "/"}]})"),

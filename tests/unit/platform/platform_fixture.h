@@ -18,14 +18,28 @@ class PlatformTest : public ::testing::Test {
   void begin(const engine::Traits& traits = {.name = "fake"}) {
     log_ = std::make_shared<EngineLog>();
     log_->traits = traits;
-    platform_ =
-        std::make_unique<Platform>(Options{.data = temporary_.path() / "data", .clocks = clocks()},
-                                   std::make_unique<FakeEngine>(log_));
+    platform_ = std::make_unique<Platform>(
+        Options{.data = temporary_.path() / "data",
+                .secret = [this](const std::string& owner, const std::string& /*team*/,
+                                 const std::string& name) { return secret_of(owner, name); },
+                .clocks = clocks()},
+        std::make_unique<FakeEngine>(log_));
     platform_->start();
   }
   void restart(const engine::Traits& traits = {.name = "fake"}) {
     platform_.reset();
     begin(traits);
+  }
+
+  [[nodiscard]] std::string secret_of(const std::string& owner, const std::string& name) {
+    const std::lock_guard guard(secrets_mutex_);
+    const auto found = secrets_.find(owner + "/" + name);
+    if (found == secrets_.end()) throw Error(ErrorKind::usage, "you keep no secret '" + name + "'");
+    return found->second;
+  }
+  void set_secrets(std::map<std::string, std::string> secrets) {
+    const std::lock_guard guard(secrets_mutex_);
+    secrets_ = std::move(secrets);
   }
 
   /// The machine's, the wall clock set by `clock_set_s_`.
@@ -59,6 +73,8 @@ class PlatformTest : public ::testing::Test {
 
   testing::TemporaryFolder temporary_;
   std::atomic<std::int64_t> clock_set_s_ = 0;
+  std::mutex secrets_mutex_;
+  std::map<std::string, std::string> secrets_;  ///< "alice/hf" → value
   std::shared_ptr<EngineLog> log_;
   std::unique_ptr<Platform> platform_;
 };

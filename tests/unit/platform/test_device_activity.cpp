@@ -33,6 +33,7 @@ class DeviceActivityTest : public ::testing::Test {
 TEST_F(DeviceActivityTest, CountsIdleSecondsAndEnergy) {
   const DeviceActivity activity = read(samples({{0.9}, {0.9}, {0.0}, {0.0}}));
   EXPECT_DOUBLE_EQ(activity.idle_device_s, 2);
+  EXPECT_DOUBLE_EQ(activity.watched_device_s, 3);
   EXPECT_DOUBLE_EQ(activity.energy_j, 300);
   EXPECT_EQ(activity.last_busy_ns, 1002 * kSecond);
   EXPECT_EQ(activity.last_ns, 1004 * kSecond);
@@ -48,6 +49,7 @@ TEST_F(DeviceActivityTest, LooksAtTheDevicesOfTheJobAlone) {
 
 TEST_F(DeviceActivityTest, OfNothingIsNothing) {
   EXPECT_EQ(read("").last_ns, 0);
+  EXPECT_EQ(read("").watched_device_s, 0);
   EXPECT_EQ(read("garbage\n1,2\n").last_ns, 0);
   EXPECT_EQ(activity_of_run(temporary_.path() / "nowhere", {}).last_ns, 0);
 }

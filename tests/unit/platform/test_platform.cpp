@@ -282,6 +282,54 @@ TEST_F(PlatformTest, ARequestThatCameBeforeIsAnsweredThoughTheJobBeforeItHasFail
   EXPECT_EQ(submit(next), second);
 }
 
+TEST_F(PlatformTest, AJobIsGivenItsSecretsAsTheyAreWhenItStarts) {
+  set_secrets({{"alice/hf", "first"}});
+  jobs::NewJob whole = job();
+  whole.submission.devices = 4;
+  const jobs::JobId before = submit(whole);
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  jobs::NewJob next = job();
+  next.submission.secrets = {{"HF_TOKEN", "hf"}};
+  const jobs::JobId id = submit(next);
+  set_secrets({{"alice/hf", "second"}});
+  exit(before, 1);
+  ASSERT_TRUE(log_->saw("start 2.1"));
+  EXPECT_EQ(log_->orders.at({id, 1}).secrets.at("HF_TOKEN"), "second");
+  EXPECT_EQ(platform_->find(id)->job.submission.secrets.at("HF_TOKEN"), "hf");
+}
+
+TEST_F(PlatformTest, AJobWhoseSecretIsNotThereIsRefused) {
+  jobs::NewJob wanting = job();
+  wanting.submission.secrets = {{"HF_TOKEN", "hf"}};
+  const std::vector<jobs::Problem> problems = platform_->preview(wanting).problems;
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].path, "secrets.HF_TOKEN");
+  EXPECT_EQ(problems[0].message, "you keep no secret 'hf'");
+  EXPECT_THROW((void)platform_->submit(wanting), Refused);
+  set_secrets({{"alice/hf", "value"}});
+  wanting.request_key = "once";
+  const jobs::JobId id = submit(wanting);
+  set_secrets({});
+  EXPECT_EQ(submit(wanting), id) << "whoever did not hear the answer asks once more";
+}
+
+TEST_F(PlatformTest, AJobWhoseSecretIsGoneWhenItStartsSaysSo) {
+  set_secrets({{"alice/hf", "value"}});
+  const jobs::JobId before = [&] {
+    jobs::NewJob whole = job();
+    whole.submission.devices = 4;
+    return submit(whole);
+  }();
+  ASSERT_TRUE(log_->saw("start 1.1"));
+  jobs::NewJob next = job();
+  next.submission.secrets = {{"HF_TOKEN", "hf"}};
+  const jobs::JobId id = submit(next);
+  set_secrets({});
+  exit(before, 1);
+  ASSERT_TRUE(becomes(id, State::error));
+  EXPECT_THAT(platform_->find(id)->job.life.message, HasSubstr("you keep no secret 'hf'"));
+}
+
 // What the plan shows, what the run obeys and what the scheduler reckons with is one time.
 TEST_F(PlatformTest, AJobThatAsksForNoTimeHasThePlatforms) {
   const Preview preview = platform_->preview(job());

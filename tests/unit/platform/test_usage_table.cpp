@@ -86,6 +86,25 @@ TEST(UsageTable, WhatNobodyMeasuredIsNotNothing) {
   EXPECT_DOUBLE_EQ(both.unmetered_device_hours, 16);
 }
 
+// Idle for no time, and nobody looked, are two things.
+TEST(UsageTable, IdleHoursThatNobodyMeasuredAreNotKnown) {
+  UsageTable table;
+  table.put(use(1, 1, "ann", kNovember + kHour));
+  auto rows = table.sums(0, kNovember + 100 * kHour);
+  EXPECT_EQ(rows[0].known_idle_device_hours(), std::nullopt);
+  EXPECT_DOUBLE_EQ(rows[0].unwatched_device_hours, 8);
+  jobs::AttemptUse measured = use(2, 1, "ann", kNovember + kHour);
+  measured.watched_device_s = 8 * 3600;
+  table.put(measured);
+  rows = table.sums(0, kNovember + 100 * kHour);
+  EXPECT_EQ(rows[0].known_idle_device_hours(), 0) << "measured, and never idle";
+  EXPECT_DOUBLE_EQ(rows[0].unwatched_device_hours, 8) << "of the other half nobody knows";
+  UsageRow both = rows[0];
+  both.add(rows[0]);
+  EXPECT_DOUBLE_EQ(both.unwatched_device_hours, 16);
+  EXPECT_TRUE(both.known_idle_device_hours());
+}
+
 TEST(UsageTable, OnlyWhatEndedBetweenTheMomentsCounts) {
   UsageTable table;
   table.put(use(1, 1, "ann", kNovember));

@@ -58,7 +58,10 @@ class RestWorld : public ::testing::Test {
   code::CodeStore code_{folder_.path() / "code"};  // the platform's thread asks it
   platform::Platform platform_{
       {.data = folder_.path(),
-       .code = [this](const std::string& id) { return code_.folder_of(id); }},
+       .code = [this](const std::string& id) { return code_.folder_of(id); },
+       .secret = [this](
+                     const std::string& owner, const std::string& team,
+                     const std::string& name) { return accounts_.secret_for(owner, team, name); }},
       std::make_unique<IdleEngine>()};
   EventHub events_;
   OpenStreams streams_;

@@ -8,11 +8,13 @@
 #include "core/files.h"
 #include "engine/execution_folder.h"
 #include "plan/plan.h"
+#include "report/json_report.h"
 #include "rest_world.h"
 
 namespace assay::rest {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// A stream whose reader takes what comes.
@@ -76,6 +78,38 @@ class LiveOverRest : public RestWorld {
     return ask({.path = path, .as = as, .headers = std::move(headers)});
   }
 };
+
+TEST_F(LiveOverRest, JobsAndPushedRunsAreComparedSideBySide) {
+  const auto result_of = [](const std::string& run) {
+    judge::RunResult result;
+    result.run_id = run;
+    return dump_line(report::result_to_json(result));
+  };
+  const std::string job = job_with_run();
+  write_file_atomic(run_folder(job) / "result.json", result_of("run1"));
+  const std::string id = job.substr(job.rfind('/') + 1);
+  context_.pushed = {.list =
+                         [](std::int64_t) {
+                           return Json::array({{{"id", "20261115-ab3dE9"}}});
+                         },
+                     .result = [&](const std::string& test) -> std::optional<std::string> {
+                       if (test != "20261115-ab3dE9") return std::nullopt;
+                       return result_of("run2");
+                     }};
+  const auto compared = [&](const std::string& ids, const std::string& as = "ann") {
+    return get("/api/v1/jobs/compare?ids=" + ids, as);
+  };
+  const auto both = compared("job:" + id + ",test:20261115-ab3dE9");
+  ASSERT_EQ(both.status, 200) << both.body;
+  EXPECT_THAT(both.body, AllOf(HasSubstr("run1"), HasSubstr("run2")));
+  EXPECT_EQ(get("/api/v1/jobs/compare.html?ids=test:20261115-ab3dE9," + id).status, 200);
+  EXPECT_EQ(compared(id + ",test:20261115-nothin").status, 404);
+  EXPECT_EQ(compared(id + ",test:..%2F..%2Fx").status, 404);
+  EXPECT_EQ(compared(id + ",test:20261115-ab3dE9", "eve").status, 404) << "of another team";
+  EXPECT_THAT(get("/api/v1/pushed", "eve").body, HasSubstr("20261115-ab3dE9"));
+  EXPECT_THAT(get("/api/v1/pushed/20261115-ab3dE9/result", "eve").body, HasSubstr("run2"));
+  EXPECT_EQ(get("/api/v1/pushed/20261115-nothin/result").status, 404);
+}
 
 TEST_F(LiveOverRest, TheJudgeSaysOfARunThatGoesOnWhatItKnows) {
   const std::string job = job_with_run();

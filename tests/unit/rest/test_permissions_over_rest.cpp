@@ -37,7 +37,7 @@ TEST_F(PermissionsOverRest, EveryRouteAsksTheTable) {
         case Of::user:
           things = {{who, Whose::own}, {who == "bob" ? "ann" : "bob", Whose::foreign}};
           break;
-        case Of::template_:
+        case Of::scope:
           things = {
               {"own", Whose::own},
               {"team:vision", who == "eve" || who == "stranger" ? Whose::foreign : Whose::team},
