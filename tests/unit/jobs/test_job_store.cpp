@@ -369,7 +369,7 @@ TEST_F(JobStoreTest, WhoIsNoListenerAnyMoreLeavesNothingBehind) {
 
 // Steps of the schema are never changed, so that each of them leads here.
 class JobStoreOfEarlierSchemas : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(All, JobStoreOfEarlierSchemas, testing::Values(1, 2, 3));
+INSTANTIATE_TEST_SUITE_P(All, JobStoreOfEarlierSchemas, testing::Values(1, 2, 3, 4));
 
 TEST_P(JobStoreOfEarlierSchemas, AreReadAndWritten) {
   const testing::TemporaryFolder folder;
