@@ -2,6 +2,7 @@ import {get, part, post, put, remove} from './api.js';
 import {h, replace, words} from './dom.js';
 import {moment} from './format.js';
 import {t} from './i18n.js';
+import {idleLimits, reservations, retention} from './view_policies.js';
 import {button, confirm, copyable, deed, errorBox, page, prompt, table, toast} from './parts.js';
 
 const rowsOf = (answer, name) => answer[name] || [];
@@ -17,7 +18,11 @@ export async function render({main, life, session}) {
   const section = async (title, path, name, draw, add) => {
     const box = h('div', {});
     const load = async () => {
-      try { const rows = rowsOf(await get(path), name); if (!life.over) replace(box, draw(rows, load)); } catch (e) { replace(box, e.status === 403 ? h('p', {class: 'empty'}, t('admin.forbidden')) : errorBox(e)); }
+      try {
+        const answer = await get(path);
+        const drawn = await draw(name ? rowsOf(answer, name) : answer, load);
+        if (!life.over) replace(box, drawn);
+      } catch (e) { replace(box, e.status === 403 ? h('p', {class: 'empty'}, t('admin.forbidden')) : errorBox(e)); }
     };
     main.append(h('section', {}, h('div', {class: 'toolbar'}, h('h2', {class: 'grow'}, title), add && deed(t('admin.add'), () => add(load), 'small')), box));
     parts.push(load());
@@ -77,6 +82,10 @@ export async function render({main, life, session}) {
   };
   section(t('admin.queues'), '/queues', 'queues', (rows, load) => table([t('admin.name'), {title: t('field.priority'), n: true}, t('admin.state'), {title: t('jobs.waiting'), n: true}, {title: t('jobs.running'), n: true}, ''], rows.map(r => [words(r.name), r.priority, t(r.closed ? 'admin.closed' : 'admin.open'), r.waiting ?? '–', r.running ?? '–',
     admin ? [deed(t('admin.edit'), () => queue(load, r), 'second small'), ' ', r.name !== 'default' && !r.engine && gone(`/queues/${part(r.name)}`, r, load)] : '']), '–'), admin && queue);
+  const ofPage = {admin, section, change, gone, seen};
+  reservations(ofPage);
+  idleLimits(ofPage);
+  retention(ofPage);
   if (admin)
     section(t('admin.audit'), '/audit?limit=100', 'deeds', rows => table([t('admin.when'), t('admin.who'), t('admin.what'), t('admin.subject'), {title: t('admin.status'), n: true}], rows.map(r => [moment(r.at), [words(r.who, 40), h('span', {class: 'sub'}, words(r.address, 60))], words(r.deed, 100), words(r.subject, 200), r.status]), '–'));
   await Promise.all(parts);

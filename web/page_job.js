@@ -30,7 +30,7 @@ export async function render({main, place, life}) {
                pause: job => ['queued', 'scheduling', 'running'].includes(job.state) && may('stop_job'), resume: job => ['paused', 'pausing'].includes(job.state) && may('stop_job'),
                kill: job => !kEnded.has(job.state) && may('stop_job')};
   function drawHead() {
-    replace(head, h('div', {}, h('h1', {}, words(job.name, 120)), h('p', {class: 'sub about'}, `#${id}`, stateChip(job.state), verdictChip(job.verdict), h('span', {}, words(job.owner, 40), job.team && ' · ', words(job.team, 40)))), deeds);
+    replace(head, h('div', {}, h('h1', {}, words(job.name, 120)), h('p', {class: 'sub about'}, `#${id}`, stateChip(job.state), verdictChip(job.verdict), h('span', {}, words(job.owner, 40), job.team && ' · ', words(job.team, 40)), job.array && h('a', {href: `#/jobs?array=${job.array}`}, t('array.element', {id: job.array, index: job.array_index})))), deeds);
     replace(deeds, Object.keys(can).filter(x => can[x](job)).map(x => deed(t(`deed.${x}`), async () => {
       if (x === 'kill' && !await confirm(t('deed.kill.sure', {id}), t('deed.kill'))) return;
       await post(`${base}/${x}`);

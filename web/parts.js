@@ -45,7 +45,7 @@ export function toast(text, tone = 'note') {
 export function confirm(text, label, otherwise = t('cancel')) {
   return new Promise(resolve => {
     const dialog = h('dialog', {onclose: () => { resolve(dialog.returnValue === 'yes'); dialog.remove(); }},
-        h('p', {}, text),
+        Array.isArray(text) ? h('div', {}, text) : h('p', {}, text),
         h('form', {method: 'dialog', class: 'actions'}, h('button', {value: 'yes', class: 'danger'}, label), h('button', {value: '', class: 'second', autofocus: true}, otherwise)));
     document.body.append(dialog);
     dialog.showModal();

@@ -117,7 +117,7 @@ INSERT INTO jobs SELECT i, name || ' ' || i, 'user' || (i % 500), 'team' || (i %
   i % 200, CASE i % 7 WHEN 0 THEN 'failed' ELSE 'finished' END, i % 64, 'H200', 'VALID',
   i * 1000000000, i * 1000000000, (i + (i * 7919) % 5000) * 1000000000, 0, NULL, NULL
   FROM n, jobs WHERE id = 1;
-INSERT INTO details SELECT jobs.id, submission, life FROM jobs, details
+INSERT INTO details SELECT jobs.id, submission, life, code FROM jobs, details
   WHERE jobs.id > 1 AND details.job = 1;
 COMMIT;)");
     return made;
@@ -151,6 +151,11 @@ BENCHMARK_CAPTURE(page, by_name, filter_of([](JobFilter& f) { f.order = JobOrder
 BENCHMARK_CAPTURE(page, by_end, filter_of([](JobFilter& f) { f.order = JobOrder::ended; }))
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(page, search, filter_of([](JobFilter& f) { f.search = "4711"; }))
+    ->Unit(benchmark::kMillisecond);
+// Of all names.
+BENCHMARK_CAPTURE(page, search_of_all, filter_of([](JobFilter& f) { f.search = " "; }))
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(page, arrays_as_one, filter_of([](JobFilter& f) { f.arrays_as_one = true; }))
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

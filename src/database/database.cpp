@@ -59,6 +59,25 @@ void require_in_place(sqlite3* database) {
                       "stop the server, and put back a good copy");
 }
 
+/// `read` takes what `holds` is asked about out of a value of SQLite.
+template <class F, class Read>
+void define_function(sqlite3* database, const std::string& name, F holds, Read read) {
+  struct Kept {
+    F holds;
+    Read read;
+  };
+  auto kept = std::make_unique<Kept>(Kept{std::move(holds), std::move(read)});
+  // On a failure, too, SQLite calls what ends it.
+  const int code = sqlite3_create_function_v2(
+      database, name.c_str(), 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, kept.release(),
+      [](sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+        const auto& self = *static_cast<const Kept*>(sqlite3_user_data(context));
+        sqlite3_result_int(context, self.holds(self.read(*values)) ? 1 : 0);
+      },
+      nullptr, nullptr, [](void* self) { delete static_cast<Kept*>(self); });
+  if (code != SQLITE_OK) fail(database, "cannot define a function of the database");
+}
+
 }  // namespace
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
@@ -206,6 +225,19 @@ Statement Database::prepare(std::string_view sql) {
 void Database::execute(const std::string& sql) {
   if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
     fail(database_.get(), "the database failed");
+}
+
+void Database::define(const std::string& name, std::function<bool(std::string_view)> holds) {
+  define_function(database_.get(), name, std::move(holds), [](sqlite3_value* value) {
+    const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
+    return text == nullptr
+               ? std::string_view()
+               : std::string_view(text, static_cast<std::size_t>(sqlite3_value_bytes(value)));
+  });
+}
+
+void Database::define(const std::string& name, std::function<bool(std::int64_t)> holds) {
+  define_function(database_.get(), name, std::move(holds), sqlite3_value_int64);
 }
 
 std::int64_t Database::changes() const {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,6 +92,10 @@ class Database {
 
   [[nodiscard]] Statement prepare(std::string_view sql);
   void execute(const std::string& sql);
+  /// Has SQL call `holds` by this name, with one value, until another one has the name. It must not
+  /// throw. No statement of this connection runs meanwhile.
+  void define(const std::string& name, std::function<bool(std::string_view)> holds);
+  void define(const std::string& name, std::function<bool(std::int64_t)> holds);
   [[nodiscard]] std::int64_t changes() const;
   /// The number that the program that made the tables has given them; 0 in a new file.
   [[nodiscard]] std::int64_t user_version();

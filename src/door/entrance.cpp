@@ -15,8 +15,10 @@
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "engine/execution_folder.h"
 #include "store/journal.h"
 #include "store/open_rounds.h"
+#include "transfer/stream.h"
 
 namespace assay::door {
 
@@ -30,6 +32,8 @@ constexpr Nanoseconds kToLeave = std::chrono::seconds(10);
 // A way into a node may not hold for a moment: its sshd has many sessions to begin.
 constexpr int kTries = 3;
 constexpr Nanoseconds kBetweenTries = std::chrono::milliseconds(300);
+constexpr Nanoseconds kBetweenCurves = std::chrono::seconds(5);
+constexpr Nanoseconds kToBring = std::chrono::seconds(10);
 // One that took longer to fail would take as long again.
 constexpr Nanoseconds kQuickFailure = std::chrono::seconds(5);
 
@@ -204,8 +208,44 @@ Passage Entrance::start_once(const engine::Way& way, Nanoseconds limit, bool las
     out.stream = std::move(ours);
     out.agent = std::move(agent);
   }
+  out.have = std::move(answered.answer.have);
   ::fcntl(out.stream.get(), F_SETFL, ::fcntl(out.stream.get(), F_GETFL) | O_NONBLOCK);
   return out;
+}
+
+void Entrance::bring_curves(jobs::JobId job, const std::string& host, entry::NodeRequest request,
+                            bool first) noexcept {
+  try {
+    const std::int64_t now_ns = mono_now_ns();
+    {
+      const std::scoped_lock lock(lock_);
+      const auto known = curves_ns_.find(job);
+      if (known == curves_ns_.end() ? !first : now_ns - known->second < kBetweenCurves.count())
+        return;
+      std::erase_if(curves_ns_, [&](const auto& one) {
+        return now_ns - one.second > Nanoseconds(std::chrono::hours(1)).count();
+      });
+      curves_ns_[job] = now_ns;
+    }
+    // run/RUN of the attempt, where the controller writes them while the run goes on.
+    const std::filesystem::path attempt = platform_.run_of(job).parent_path().parent_path();
+    const std::filesystem::path folder = engine::ExecutionFolder(attempt).tensorboard();
+    request.wanted = entry::Wanted::curves;
+    request.pass = false;
+    const engine::Way way =
+        platform_.enter(job, host, {"--enter", dump_line(fields_to_json(request))});
+    const Passage passage = start(way, kToBring);
+    const transfer::Have have(passage.have.begin(), passage.have.end());
+    transfer::send_folder(folder, have, passage.stream.get(), UINT64_MAX, kToBring);
+    ::shutdown(passage.stream.get(), SHUT_WR);
+    // Until they are there.
+    pollfd ended{passage.stream.get(), POLLIN, 0};
+    ::poll(&ended, 1, static_cast<int>(kToBring / std::chrono::milliseconds(1)));
+  } catch (const Closed&) {
+    return;
+  } catch (const std::exception&) {
+    return;
+  }
 }
 
 Passage Entrance::open(jobs::JobId job, std::optional<int> rank, entry::NodeRequest request,
@@ -236,7 +276,11 @@ Passage Entrance::open(jobs::JobId job, std::optional<int> rank, entry::NodeRequ
     }
     if (into.argv.empty())
       throw Closed{Obstacle::failed, "there is no way into jobs on this cluster"};
-    return start(into, limit);
+    Passage passage = start(into, limit);
+    // To a service that runs: it looks for new ones by itself.
+    if (request.wanted == entry::Wanted::service && request.service == entry::kShowsCurves)
+      bring_curves(job, found->host, request, request.start);
+    return passage;
   } catch (const Error& error) {
     throw Closed{error.kind() == ErrorKind::usage ? Obstacle::no_round : Obstacle::failed,
                  printable(error.message())};

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,6 +29,7 @@ struct Closed {
 struct Passage {
   UniqueFd stream{};              ///< a socket that does not block
   std::shared_ptr<void> agent{};  ///< that carries its bytes; none: the stream is the thing itself
+  std::map<std::string, std::uint64_t> have{};  ///< of the agent's answer
 };
 
 /// Opens streams into jobs that run: finds the rank in the journal of the job's run, and has the
@@ -49,6 +52,11 @@ class Entrance {
     Child child;
     std::int64_t kill_at_ns = 0;
   };
+  /// What of the job's curves a service on the node of that rank does not have yet; at most every
+  /// few seconds, and without `first` only where it has some. What cannot be brought is brought
+  /// later: the service shows the job's own without them.
+  void bring_curves(jobs::JobId job, const std::string& host, entry::NodeRequest request,
+                    bool first) noexcept;
   [[nodiscard]] Passage start(const engine::Way& way, Nanoseconds limit);
   [[nodiscard]] Passage start_once(const engine::Way& way, Nanoseconds limit, bool last);
   void leave(Child child);
@@ -57,7 +65,8 @@ class Entrance {
   platform::Platform& platform_;
   std::mutex lock_;
   std::list<Leaving> leaving_;
-  std::jthread collector_;  // last: it ends before what it uses
+  std::map<jobs::JobId, std::int64_t> curves_ns_;  ///< when they were brought last
+  std::jthread collector_;                         // last: it ends before what it uses
 };
 
 /// The stream ended before an answer: the way to the node did not hold.

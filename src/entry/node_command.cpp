@@ -165,6 +165,8 @@ int obey(const NodeRequest& request) {
       return run_program(request, *place);
     case Wanted::ssh:
       return serve_ssh(request, *place);
+    case Wanted::curves:
+      return take_curves(request);
   }
   return 0;
 }

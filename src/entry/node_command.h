@@ -24,6 +24,8 @@ struct Obstructed {
 [[nodiscard]] UniqueFd connect_to_service(const NodeRequest& request, const RankPlace& place);
 /// Answers, and runs the program of the first frame.
 int run_program(const NodeRequest& request, const RankPlace& place);
+/// Answers with what is there, and takes curves from stdin to where a service looks for them.
+int take_curves(const NodeRequest& request);
 /// Answers, and speaks SSH.
 int serve_ssh(const NodeRequest& request, const RankPlace& place);
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -14,13 +16,22 @@ enum class Wanted {
   service,  ///< a connection to a program that the platform starts beside the job
   program,  ///< a program with its streams, in frames (frame.h)
   ssh,      ///< the protocol of SSH
+  /// That a folder of curves is taken, which comes as a stream of transfer/stream.h: a service that
+  /// shows curves finds them beside the job's own.
+  curves,
 };
 
 constexpr auto enum_names(Wanted) {
   using enum Wanted;
-  return std::to_array<EnumName<Wanted>>(
-      {{port, "port"}, {service, "service"}, {program, "program"}, {ssh, "ssh"}});
+  return std::to_array<EnumName<Wanted>>({{port, "port"},
+                                          {service, "service"},
+                                          {program, "program"},
+                                          {ssh, "ssh"},
+                                          {curves, "curves"}});
 }
+
+/// The service that shows curves.
+inline constexpr const char* kShowsCurves = "tensorboard";
 
 /// The argument of `assay-agent --enter`. There is no secret in it: arguments can be seen.
 struct NodeRequest {
@@ -73,13 +84,15 @@ constexpr auto enum_names(Obstacle) {
 /// wanted. Before it there may be what a login shell prints.
 struct NodeAnswer {
   Obstacle obstacle = Obstacle::none;
-  std::string words{};   ///< what is in the way
-  std::string detail{};  ///< the end of a service's log
+  std::string words{};                          ///< what is in the way
+  std::string detail{};                         ///< the end of a service's log
+  std::map<std::string, std::uint64_t> have{};  ///< bytes of curves that are there, by file
 
   static void fields(auto& self, auto&& field) {
     field("obstacle", self.obstacle);
     field.optional("words", self.words);
     field.optional("detail", self.detail);
+    field.optional("have", self.have);
   }
 };
 

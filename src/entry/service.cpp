@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -23,6 +24,7 @@
 #include "core/time.h"
 #include "entry/node_command.h"
 #include "entry/round_watch.h"
+#include "transfer/stream.h"
 
 namespace assay::entry {
 
@@ -55,7 +57,7 @@ const std::vector<Service>& services() {
          "--ServerApp.sock={socket}", "--ServerApp.sock_mode=0600",
          "--ServerApp.token=", "--ServerApp.password=", "--ServerApp.allow_remote_access=True",
          "--ServerApp.root_dir={folder}"}}},
-      {"tensorboard",
+      {kShowsCurves,
        "TensorBoard",
        {{"tensorboard", "--host=127.0.0.1", "--port={port}", "--logdir={logs}"}}},
       {"vscode",
@@ -137,12 +139,24 @@ std::string end_of_log(const fs::path& folder) {
   return log.substr(log.size() > kLogShown ? log.size() - kLogShown : 0);
 }
 
-std::string logs_of(const RankPlace& place) {
+fs::path curves_of(const fs::path& folder) {
+  return folder / "logs" / "assay";
+}
+
+/// One folder with the job's own curves and those of Assay: a program that shows curves takes one,
+/// and follows links in it.
+std::string logs_of(const RankPlace& place, const fs::path& folder) {
   const fs::path usual =
       fs::path(place.variable("HOME")) / "tensorboard" /
       (place.variable("ASSAY_JOB_ID").empty() ? "-" : place.variable("ASSAY_JOB_ID")) / "logs";
   std::error_code ignored;
-  return fs::is_directory(usual, ignored) ? usual.string() : place.folder;
+  const fs::path own = fs::is_directory(usual, ignored) ? usual : fs::path(place.folder);
+  const fs::path job = folder / "logs" / "job";
+  fs::create_directories(curves_of(folder), ignored);
+  fs::remove(job, ignored);
+  std::error_code ec;
+  fs::create_directory_symlink(own, job, ec);
+  return ec ? own.string() : (folder / "logs").string();
 }
 
 /// The program, or nothing where it is not installed.
@@ -151,13 +165,15 @@ std::optional<Child> start_program(const Service& service, const RankPlace& plac
   for (const std::vector<std::string>& command : service.commands) {
     int port = 0;
     std::vector<std::string> argv;
+    const bool shows_curves =
+        std::ranges::any_of(command, [](const auto& word) { return word.ends_with("{logs}"); });
     for (const std::string& word : command) {
       if (word.find("{port}") != std::string::npos) port = free_port();
       argv.push_back(expand(word,
                             {{"socket", (folder / "socket").string()},
                              {"port", std::to_string(port)},
                              {"folder", place.folder},
-                             {"logs", logs_of(place)}},
+                             {"logs", shows_curves ? logs_of(place, folder) : ""}},
                             service.name));
     }
     if (port != 0) write_file_atomic(folder / "port", std::to_string(port), /*sync=*/false);
@@ -238,6 +254,24 @@ Obstructed ended(const Service& service, const fs::path& folder) {
 }
 
 }  // namespace
+
+int take_curves(const NodeRequest& request) {
+  const fs::path folder = curves_of(folder_of(request));
+  std::error_code ec;
+  fs::create_directories(folder, ec);
+  if (ec)
+    throw Error(ErrorKind::environment, "cannot make a folder: " + ec.message(), folder.string());
+  answer({.have = transfer::list_files(folder)});
+  transfer::Receiver receiver(folder);
+  std::array<char, 64U << 10> buffer{};
+  while (!receiver.complete()) {
+    const ssize_t n = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return 1;
+    receiver.feed({buffer.data(), static_cast<std::size_t>(n)});
+  }
+  return 0;
+}
 
 UniqueFd connect_to_service(const NodeRequest& request, const RankPlace& place) {
   const Service& service = service_named(request.service);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -96,6 +97,9 @@ struct JobFilter {
   std::string owner{};
   std::string team{};
   std::string queue{};
+  JobId array = 0;  ///< elements of this array
+  /// Of an array one row: that of the first of its elements that match, with JobRow::all.
+  bool arrays_as_one = false;
   std::string search{};  ///< in the name, ASCII letters without case; or a job's number
   JobOrder order = JobOrder::submitted;
   bool descending = true;
@@ -104,6 +108,15 @@ struct JobFilter {
   std::int64_t limit = 50;  ///< at most kMaxPage
 };
 inline constexpr std::int64_t kMaxPage = 1000;
+
+/// How the elements of an array stand, all of them.
+struct ArrayStanding {
+  JobId first = 0;
+  JobId last = 0;
+  std::int64_t elements = 0;
+  std::map<State, std::int64_t> states{};
+  std::map<Verdict, std::int64_t> verdicts{};  ///< of those that have one
+};
 
 /// A line of a list.
 struct JobRow {
@@ -122,7 +135,15 @@ struct JobRow {
   WallTime ended_ns = 0;
   JobId array = 0;
   std::optional<int> array_index{};
-  std::int64_t ran_ns = 0;  ///< as Life::ran_ns
+  std::int64_t ran_ns = 0;             ///< as Life::ran_ns
+  std::optional<ArrayStanding> all{};  ///< where the row stands for a whole array
+};
+
+/// One of an array.
+struct ArrayElement {
+  JobId id = 0;
+  int index = 0;
+  State state = State::queued;
 };
 
 struct JobPage {
@@ -159,6 +180,8 @@ class JobStore {
   [[nodiscard]] std::vector<Job> holding_nodes();
   [[nodiscard]] std::vector<TimelineEntry> timeline(JobId id);
   [[nodiscard]] JobPage list(const JobFilter& filter);
+  /// Of the array whose first element had this number; by their ids.
+  [[nodiscard]] std::vector<ArrayElement> elements(JobId array);
   /// Throw Error of kind usage for a job that there is not.
   void change_priority(JobId id, int priority);
   void rename(JobId id, const std::string& name);
@@ -200,6 +223,8 @@ class JobStore {
   static void write_event(database::Statement& add, JobId id, const Event& event,
                           const Change& change, int attempt, WallTime now_ns);
   void write_submission(JobId id, const Submission& submission);
+  /// Of rows that each stand for an array.
+  void add_standings(std::vector<JobRow>& rows);
   /// In a state of which `wanted` is true, by their ids.
   [[nodiscard]] std::vector<Job> in_states(bool (*wanted)(State));
   /// `known`: what was read last, which is not read again.

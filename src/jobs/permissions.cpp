@@ -26,8 +26,9 @@ constexpr std::array kPermissions{
     Permission{Deed::read_cluster, "vvv"},   Permission{Deed::drain_node, "aaa"},
     Permission{Deed::reserve_nodes, "aaa"},  Permission{Deed::read_usage, "vva"},
     Permission{Deed::write_queue, "aaa"},    Permission{Deed::write_team, "aaa"},
-    Permission{Deed::write_user, "vaa"},     Permission{Deed::make_token, "v--"},
-    Permission{Deed::revoke_token, "vaa"},   Permission{Deed::read_audit_log, "aaa"},
+    Permission{Deed::set_policy, "aaa"},     Permission{Deed::write_user, "vaa"},
+    Permission{Deed::make_token, "v--"},     Permission{Deed::revoke_token, "vaa"},
+    Permission{Deed::read_audit_log, "aaa"},
 };
 static_assert(kPermissions.size() == enum_values<Deed>().size());
 

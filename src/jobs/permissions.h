@@ -46,6 +46,7 @@ enum class Deed {
   read_usage,
   write_queue,
   write_team,  ///< its members and quotas
+  set_policy,  ///< when idle jobs are stopped, and how long what jobs leave is kept
   write_user,  ///< name, password, role; of oneself name and password only
   make_token,
   revoke_token,
@@ -65,8 +66,9 @@ constexpr auto enum_names(Deed) {
        {read_cluster, "read_cluster"},     {drain_node, "drain_node"},
        {reserve_nodes, "reserve_nodes"},   {read_usage, "read_usage"},
        {write_queue, "write_queue"},       {write_team, "write_team"},
-       {write_user, "write_user"},         {make_token, "make_token"},
-       {revoke_token, "revoke_token"},     {read_audit_log, "read_audit_log"}});
+       {set_policy, "set_policy"},         {write_user, "write_user"},
+       {make_token, "make_token"},         {revoke_token, "revoke_token"},
+       {read_audit_log, "read_audit_log"}});
 }
 
 /// Who may do what: the one table (permissions.cpp). What it does not allow is refused.

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "jobs/job_request.h"
+#include "jobs/job_store.h"
 
 namespace assay::platform {
 
@@ -34,6 +36,16 @@ struct Removal {
   std::size_t jobs = 0;     ///< jobs that go
   std::size_t failed = 0;   ///< jobs of which something could not be removed
   std::string first_why{};  ///< of the first of them
+};
+
+/// What a policy would remove, before it is one.
+struct RemovalAhead {
+  std::size_t jobs = 0;
+  std::size_t logs = 0;
+  bool whole = true;  ///< else there was no time to look at all: there may be more
+  /// The first of them, those that ended first.
+  std::vector<jobs::JobRow> first_jobs{};
+  std::vector<jobs::JobRow> first_logs{};
 };
 
 /// What has become of the logs of a job.

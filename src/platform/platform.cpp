@@ -303,10 +303,8 @@ std::string Platform::logs_removed_at(jobs::JobId id) {
   return logs_removal(state_->folder_of(id)).at;
 }
 
-Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count,
-                             const std::function<bool()>& stop) {
-  if (!only_count) state_->sweep_removed();
-  Removal out;
+void Platform::visit_old(const std::function<RetentionPolicy()>& policy, jobs::WallTime now_ns,
+                         const std::function<Visited(const jobs::JobRow&, bool)>& visit) {
   jobs::JobFilter filter;
   for (const jobs::State state : enum_values<jobs::State>())
     if (jobs::is_final(state)) filter.states.push_back(state);
@@ -316,30 +314,70 @@ Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count,
   while (true) {
     const std::vector<jobs::JobRow> rows = list(filter).rows;
     for (const jobs::JobRow& row : rows) {
-      if (stop && stop()) return out;
-      const KeptUntil until = kept_until(row.ended_ns);
+      const KeptUntil until = platform::kept_until(policy(), row.ended_ns);
       const bool all = until.job_ns && *until.job_ns <= now_ns;
       const bool logs = until.logs_ns && *until.logs_ns <= now_ns;
       // They are in the order of their ends: those behind it are kept, too.
-      if (!all && !logs) return out;
-      const std::filesystem::path folder = state_->folder_of(row.id);
-      try {
-        if (all) {
-          if (!only_count) remove(row.id);
-          ++out.jobs;
-        } else if (!logs_removal(folder).finished) {
-          if (!only_count) remove_logs(folder, now_ns);
-          ++out.logs;
-        }
-        // What was removed is in the list no longer.
-        if (!all || only_count) ++filter.offset;
-      } catch (const std::exception& error) {
-        ++filter.offset;
-        if (++out.failed == 1) out.first_why = fmt::format("job {}: {}", row.id, error.what());
+      if (!all && !logs) return;
+      // What was removed is in the list no longer.
+      switch (visit(row, all)) {
+        case Visited::stays:
+          ++filter.offset;
+          break;
+        case Visited::gone:
+          break;
+        case Visited::stop:
+          return;
       }
     }
-    if (rows.size() < static_cast<std::size_t>(filter.limit)) return out;
+    if (rows.size() < static_cast<std::size_t>(filter.limit)) return;
   }
+}
+
+Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count,
+                             const std::function<bool()>& stop) {
+  if (!only_count) state_->sweep_removed();
+  Removal out;
+  visit_old([&] { return settings().retention; }, now_ns,
+            [&](const jobs::JobRow& row, bool all) {
+              if (stop && stop()) return Visited::stop;
+              const std::filesystem::path folder = state_->folder_of(row.id);
+              try {
+                if (all) {
+                  if (!only_count) remove(row.id);
+                  ++out.jobs;
+                  return only_count ? Visited::stays : Visited::gone;
+                }
+                if (!logs_removal(folder).finished) {
+                  if (!only_count) remove_logs(folder, now_ns);
+                  ++out.logs;
+                }
+              } catch (const std::exception& error) {
+                if (++out.failed == 1)
+                  out.first_why = fmt::format("job {}: {}", row.id, error.what());
+              }
+              return Visited::stays;
+            });
+  return out;
+}
+
+RemovalAhead Platform::would_remove(const RetentionPolicy& policy, jobs::WallTime now_ns,
+                                    std::size_t named, Nanoseconds limit) {
+  RemovalAhead out;
+  const std::int64_t until_ns = mono_now_ns() + limit.count();
+  visit_old([&] { return policy; }, now_ns,
+            [&](const jobs::JobRow& row, bool all) {
+              if (mono_now_ns() >= until_ns) {
+                out.whole = false;
+                return Visited::stop;
+              }
+              if (!all && logs_removal(state_->folder_of(row.id)).finished) return Visited::stays;
+              ++(all ? out.jobs : out.logs);
+              if (auto& first = all ? out.first_jobs : out.first_logs; first.size() < named)
+                first.push_back(row);
+              return Visited::stays;
+            });
+  return out;
 }
 
 std::vector<jobs::Notice> Platform::notices(const std::string& listener, std::int64_t limit,
@@ -379,6 +417,10 @@ std::optional<JobView> Platform::find(jobs::JobId id) {
 
 jobs::JobPage Platform::list(const jobs::JobFilter& filter) {
   return state_->readers.read([&](jobs::JobStore& store) { return store.list(filter); });
+}
+
+std::vector<jobs::ArrayElement> Platform::elements(jobs::JobId array) {
+  return state_->readers.read([&](jobs::JobStore& store) { return store.elements(array); });
 }
 
 std::optional<jobs::Decision::Waiting> Platform::waits(jobs::JobId id) {

@@ -173,8 +173,13 @@ class Platform {
   Removal remove_old(jobs::WallTime now_ns, bool only_count,
                      const std::function<bool()>& stop = {});
 
+  /// What would be removed then if this were the policy; looks for `limit` at most.
+  [[nodiscard]] RemovalAhead would_remove(const RetentionPolicy& policy, jobs::WallTime now_ns,
+                                          std::size_t named, Nanoseconds limit);
+
   [[nodiscard]] std::optional<JobView> find(jobs::JobId id);
   [[nodiscard]] jobs::JobPage list(const jobs::JobFilter& filter);
+  [[nodiscard]] std::vector<jobs::ArrayElement> elements(jobs::JobId array);
   /// What the last decision says about a job in line; nothing: it is not. Cheap.
   [[nodiscard]] std::optional<jobs::Decision::Waiting> waits(jobs::JobId id);
   [[nodiscard]] std::vector<jobs::TimelineEntry> timeline(jobs::JobId id);
@@ -219,6 +224,11 @@ class Platform {
   /// Adds what is wrong with the suite, or does not fit what the job asks for.
   [[nodiscard]] engine::Planned plan(const jobs::NewJob& job, const jobs::Placement& placement,
                                      std::vector<jobs::Problem>& problems);
+  /// Goes over what is kept no longer, those that ended first, until `visit(row, all)` says so;
+  /// `all`: the job goes, else its logs.
+  enum class Visited { stays, gone, stop };
+  void visit_old(const std::function<RetentionPolicy()>& policy, jobs::WallTime now_ns,
+                 const std::function<Visited(const jobs::JobRow& row, bool all)>& visit);
   std::unique_ptr<State> state_;
 };
 

@@ -17,6 +17,7 @@
 #include "page/asset.h"
 #include "platform/platform.h"
 #include "platform/schedules.h"
+#include "rest/cluster_readings.h"
 #include "rest/event_hub.h"
 #include "rest/follower.h"
 #include "rest/open_judgements.h"
@@ -74,6 +75,7 @@ struct Context {
   PushedRuns pushed{};                 ///< what the tester has accepted; none: there is no tester
   live::LiveRuns runs{};               ///< whose consoles and metrics are looked at
   OpenJudgements judgements{};         ///< of runs that go on
+  ClusterReadings readings{};          ///< of the devices of jobs that run
   std::mutex settings{};               ///< over reading and changing the platform's settings
   SignInLimits sign_ins{};
   serve::RateLimiter by_user{500, 1000};

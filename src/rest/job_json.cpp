@@ -82,6 +82,13 @@ jobs::JobRow row_of(const jobs::Job& job) {
           .ran_ns = job.life.ran_ns};
 }
 
+template <class E>
+Json counts_json(const std::map<E, std::int64_t>& counts) {
+  Json out = Json::object();
+  for (const auto& [what, count] : counts) out[std::string(to_text(what))] = count;
+  return out;
+}
+
 Json plain_row(const jobs::JobRow& row, jobs::WallTime now_ns) {
   return {{"id", row.id},
           {"name", row.name},
@@ -124,6 +131,12 @@ Json pending_json(const std::optional<jobs::Pending>& pending) {
 
 Json row_json(Call& call, const jobs::JobRow& row) {
   Json out = plain_row(row, call.now_ns);
+  if (row.all)
+    out["elements"] = {{"count", row.all->elements},
+                       {"first", row.all->first},
+                       {"last", row.all->last},
+                       {"states", counts_json(row.all->states)},
+                       {"verdicts", counts_json(row.all->verdicts)}};
   if (!waits(row.state) ||
       !call.caller().may(jobs::Deed::read_job, whose(call.caller(), row.owner, row.team)))
     return out;

@@ -65,10 +65,12 @@ struct Route {
 [[nodiscard]] std::vector<Route> session_routes();
 [[nodiscard]] std::vector<Route> oidc_routes();
 [[nodiscard]] std::vector<Route> job_routes();
+[[nodiscard]] std::vector<Route> array_routes();
 [[nodiscard]] std::vector<Route> schedule_routes();
 [[nodiscard]] std::vector<Route> live_routes();
 [[nodiscard]] std::vector<Route> result_routes();
 [[nodiscard]] std::vector<Route> cluster_routes();
+[[nodiscard]] std::vector<Route> policy_routes();
 [[nodiscard]] std::vector<Route> code_routes();
 [[nodiscard]] std::vector<Route> door_routes();
 [[nodiscard]] std::vector<Route> account_routes();

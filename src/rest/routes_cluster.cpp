@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/json_fields.h"
+#include "core/processors.h"
 #include "core/text.h"
 #include "rest/call.h"
 #include "rest/change_guard.h"
@@ -19,23 +20,30 @@ constexpr int kMaxWeight = 1'000'000;
 
 serve::HttpResponse nodes(Call& call) {
   Json out = Json::array();
-  for (const platform::NodeView& view : call.context.platform.nodes()) {
+  const std::vector<platform::NodeView> views = call.context.platform.nodes();
+  const auto readings = call.context.readings.of(call.context.platform, views);
+  for (const platform::NodeView& view : views) {
+    const auto read = readings.find(view.node.name);
     Json uses = Json::array();
     for (const auto& use : view.uses)
       uses.push_back({{"job", use.job},
                       {"owner", use.owner},
                       {"devices", use.devices},
                       {"indices", use.indices}});
-    out.push_back({{"name", view.node.name},
-                   {"device_type", view.node.device_type},
-                   {"devices", view.node.devices},
-                   {"available", view.node.available},
-                   {"drained", view.drained},
-                   {"drained_by", view.drained_by},
-                   {"reason", view.reason},
-                   {"lost", view.lost},
-                   {"state", view.state},
-                   {"uses", uses}});
+    out.push_back(
+        {{"name", view.node.name},
+         {"device_type", view.node.device_type},
+         {"devices", view.node.devices},
+         {"available", view.node.available},
+         {"drained", view.drained},
+         {"drained_by", view.drained_by},
+         {"reason", view.reason},
+         {"lost", view.lost},
+         {"state", view.state},
+         {"uses", uses},
+         {"readings",
+          readings_json(read == readings.end() || view.uses.empty() ? nullptr : &read->second,
+                        view.node.devices, are_processors(view.node.device_type))}});
   }
   return json_answer({{"nodes", out}, {"trouble", call.context.platform.trouble()}});
 }

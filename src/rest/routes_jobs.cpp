@@ -70,6 +70,9 @@ serve::HttpResponse list(Call& call) {
   filter.team = call.asked("team");
   filter.queue = call.asked("queue");
   filter.search = call.asked("search");
+  filter.array = call.asked_number("array", 0, 0, std::int64_t{1} << 53);
+  const std::string arrays = call.asked("arrays");
+  filter.arrays_as_one = arrays == "1" || arrays == "true";
   if (const std::string order = call.asked("order"); !order.empty()) {
     const auto known = parse_enum<jobs::JobOrder>(order);
     if (!known)
@@ -272,6 +275,9 @@ std::vector<Route> job_routes() {
                  {"team", "string", "of this team"},
                  {"queue", "string", "of this queue"},
                  {"search", "string", "in the name, or a job's number"},
+                 {"array", "integer", "elements of the array that began with this job"},
+                 {"arrays", "boolean",
+                  "an array is one row, with 'elements' about all of them; no by default"},
                  {"order", "string", "submitted, started, ended, ran, name, owner, priority, …"},
                  {"descending", "boolean", "the latest or largest first; yes by default"},
                  {"offset", "integer", "rows to leave out"},

@@ -144,7 +144,9 @@ const std::map<std::string, Json, std::less<>>& schemas() {
            "user:text full_name:text role:text teams:[text] language:text password_set:bool "
            "csrf:text expires:time~");
     object("SignInWays", "provider:text~");
-    object("JobRow", std::string(kRow) + "pending:text~");
+    object("ArrayStanding", "count:int first:int last:int states:counts verdicts:counts");
+    object("ArrayChange", "changed:int refused:int words:text next:int~");
+    object("JobRow", std::string(kRow) + "pending:text~ elements?:#ArrayStanding");
     object("JobPage", "jobs:[#JobRow] total:int");
     object("Submitted", "jobs:[#JobRow]");
     object("Pending", "kind:text words:text");
@@ -176,7 +178,10 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("NodeUse", "job:int owner:text devices:int indices:[int]");
     object("Node",
            "name:text device_type:text devices:int available:bool drained:bool drained_by:text "
-           "reason:text lost:bool state:text uses:[#NodeUse]");
+           "reason:text lost:bool state:text uses:[#NodeUse] readings:#NodeReadings~");
+    object("Readings",
+           "util:num~ mem_used_bytes:num~ mem_total_bytes:num~ power_w:num~ temp_c:num~");
+    object("NodeReadings", "age_s:num node:#Readings devices:[#Readings]");
     object("Nodes", "nodes:[#Node] trouble:text");
     object("OtherJob",
            "id:text name:text user:text queue:text state:text waiting:text nodes:int "
@@ -193,6 +198,11 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("Teams", "teams:[#Team]");
     object("Reservation", "name?:text nodes:[text] from:time to:time teams?:[text] etag?:text");
     object("Reservations", "reservations:[#Reservation]");
+    object("IdlePolicy", "warn_s?:int stop_s?:int etag?:text");
+    object("RetentionPolicy", "logs_days?:int jobs_days?:int etag?:text");
+    object("RetentionPreview",
+           "jobs:[#RetainedJob] logs:[#RetainedJob] jobs_total:int logs_total:int whole:bool");
+    object("RetainedJob", "id:int name:text owner:text ended:time");
     object("User",
            "name:text full_name:text role:text disabled:bool language:text password_set:bool "
            "teams:[text] made:time etag:text");

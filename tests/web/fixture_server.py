@@ -121,6 +121,8 @@ def nodes():
     out[0]['uses'] = [{'job': 48, 'owner': 'lin', 'devices': 4, 'indices': [0, 1, 2, 3]}, {'job': 39, 'owner': 'sam', 'devices': 2, 'indices': []}]
     out[1]['uses'] = [{'job': 48, 'owner': 'lin', 'devices': 4, 'indices': [4, 5, 6, 7]}]
     out[2]['uses'] = out[3]['uses'] = [{'job': 38, 'owner': 'maria', 'devices': 8, 'indices': list(range(8))}]
+    for n in (0, 2, 3):
+        out[n]['readings'] = {'age_s': 1, 'node': {'util': 0.4, 'mem_used_bytes': 3.1e11, 'mem_total_bytes': 1e12, 'power_w': 4200, 'temp_c': None}, 'devices': [{'util': (n * 8 + i) % 11 / 10, 'mem_used_bytes': 9e9 * (i + 1), 'mem_total_bytes': 1.5e11, 'power_w': 120 + 60 * i, 'temp_c': 40 + 5 * i} for i in range(8)]}
     out[5].update(drained=True, drained_by='admin', reason='fan of device 3')
     out[6].update(lost=True)
     return {'nodes': out, 'trouble': ''}
@@ -181,6 +183,14 @@ def answer(method, path, query, body):
         return 200, {'jobs': [], 'trouble': ''}
     if path == '/queues':
         return 200, {'queues': [{'name': 'default', 'priority': 0, 'closed': False, 'preempts': True, 'waiting': 2, 'running': 3}, {'name': 'acceptance', 'priority': 200, 'closed': False, 'preempts': True, 'waiting': 0, 'running': 1}]}
+    if path == '/reservations':
+        return 200, {'reservations': [{'name': 'move', 'nodes': ['gpu-8'], 'from': iso(START + 86400), 'to': iso(START + 2 * 86400), 'teams': [], 'etag': '"1"'}]}
+    if path == '/policies/idle':
+        return 200, {'warn_s': 600, 'stop_s': 1800, 'etag': '"1"'}
+    if path == '/policies/retention':
+        return 200, {'logs_days': 90, 'jobs_days': 730, 'etag': '"1"'}
+    if path == '/policies/retention/preview':
+        return 200, {'jobs': [], 'logs': [], 'jobs_total': 0, 'logs_total': 0, 'whole': True}
     if path == '/teams':
         return 200, {'teams': [{'name': 'vision', 'weight': 2, 'quota': {'H200': 16}, 'user_quota': {'H200': 8}, 'members': ['lin', 'wang']}, {'name': 'infra', 'weight': 1, 'quota': {}, 'user_quota': {}, 'members': ['maria']}]}
     if path == '/users':

@@ -1,5 +1,6 @@
 // Programs that the platform starts beside a job.
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "core/json_access.h"
 #include "core/text.h"
 #include "e2e/door/door_test.h"
+#include "e2e/ssh_hosts.h"
 #include "needs.h"
 
 namespace assay::e2e {
@@ -74,6 +76,79 @@ TEST_F(Services, CodeServerShowsTheFilesOfTheJobInABrowser) {
   if (const char* shots = std::getenv("ASSAY_SCREENSHOTS")) argv.emplace_back(shots);
   const CommandResult story = run_command(argv, {.timeout = std::chrono::seconds(280), .env = {}});
   EXPECT_EQ(story.status.code, 0) << story.out << story.err;
+}
+
+// TensorBoard is in no package: what stands in for it reads all event files below its folder, by a
+// reader that shares nothing with their writer.
+constexpr const char* kTensorBoard = R"(#!/usr/bin/env python3
+import http.server, json, os, subprocess, sys
+options = dict(word[2:].split('=', 1) for word in sys.argv[1:])
+class Pages(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        found = {}
+        for folder, _, names in os.walk(options['logdir'], followlinks=True):
+            for name in names:
+                if 'tfevents' in name:
+                    lines = subprocess.run([sys.executable, READER, os.path.join(folder, name)], capture_output=True, text=True).stdout.splitlines()
+                    found[os.path.relpath(folder, options['logdir'])] = sorted({json.loads(line)['tag'] for line in lines})
+        body = json.dumps(found).encode()
+        self.send_response(200)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+http.server.HTTPServer((options['host'], int(options['port'])), Pages).serve_forever()
+)";
+
+class Curves : public Services {
+ protected:
+  // A training that prints steps and writes curves of its own where TensorBoard's users put them.
+  void expect_both() {
+    fs::create_directories(folder_ / "bin");
+    std::string program = kTensorBoard;
+    const std::string reader = "READER";
+    program.replace(program.find(reader), reader.size(),
+                    "'" ASSAY_SOURCE_DIR "/tests/unit/tensorboard/read_events.py'");
+    const fs::path fake = write("bin/tensorboard", program);
+    fs::permissions(fake, fs::perms::owner_all);
+    const long id = running(
+        "logs=~/tensorboard/$ASSAY_JOB_ID/logs; mkdir -p $logs; touch "
+        "$logs/events.out.tfevents.own; "
+        "i=0; while :; do i=$((i+1)); printf '[PerfLog] {\"event\": \"STEP_END\", \"value\": "
+        "{\"loss\": 0.5, \"samples\": 8}, \"step\": %s, \"metadata\": {\"time_ms\": %s}}\\n' "
+        "$i $(date +%s%3N); sleep 0.2; done",
+        {"--env", "PATH=" + (folder_ / "bin").string() + ":/usr/local/bin:/usr/bin:/bin"});
+    const Guest guest = open(id, "tensorboard");
+    Json found;
+    const bool both = eventually(
+        [&] {
+          found =
+              parse_json_or_null(ask(guest.host, "GET", "/data", {{"Cookie", guest.cookie}}).body);
+          const Json& steps = list_at(found, "assay/main/round1/rank0");
+          return found.contains("job") &&
+                 std::ranges::find(steps, Json("train/loss")) != steps.end();
+        },
+        std::chrono::seconds(90));
+    EXPECT_TRUE(both) << found.dump(1);
+  }
+};
+
+TEST_F(Curves, OfTheJobAndOfAssayAreInTensorBoard) {
+  serve();
+  expect_both();
+}
+
+class CurvesOverSsh : public Curves {
+ protected:
+  SshDaemon sshd_{folder_};
+};
+
+TEST_F(CurvesOverSsh, AreInTensorBoardOnTheNode) {
+  if (!sshd_.missing().empty()) GTEST_SKIP() << sshd_.missing();
+  const fs::path nodes = write(
+      "nodes.yaml", "nodes:\n  - {name: n1, address: " + SshDaemon::host(1) + ", devices: 1}\n" +
+                        ssh_settings(folder_ / "sshd", sshd_.port(), sshd_.cache()));
+  serve({"--nodes", nodes.string()});
+  expect_both();
 }
 
 TEST_F(Services, WhatIsNotInstalledIsSaid) {

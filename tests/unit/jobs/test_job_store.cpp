@@ -240,6 +240,77 @@ TEST_F(JobStoreTest, ASearchIsTextAndNothingElse) {
   EXPECT_THAT(names(filter), IsEmpty());
 }
 
+TEST_F(JobStoreTest, AnArrayIsOneRowThatSaysHowItsElementsStand) {
+  submit(new_job("before"));
+  NewJob sweep = new_job("sweep");
+  sweep.submission.array = "0-3";
+  const std::vector<JobId> elements = store.submit(sweep, 2 * kSecondNs);
+  submit(new_job("after"), 3 * kSecondNs);
+  finish(elements[0], 4 * kSecondNs, 5 * kSecondNs);
+  EXPECT_TRUE(store.apply(elements[1], event(EventKind::kill_asked), 6 * kSecondNs).taken);
+  JobFilter filter;
+  filter.arrays_as_one = true;
+  EXPECT_THAT(names(filter), ElementsAre("after", "sweep", "before"));
+  const JobPage page = store.list(filter);
+  EXPECT_EQ(page.total, 3);
+  EXPECT_FALSE(page.rows[0].all);
+  ASSERT_TRUE(page.rows[1].all);
+  const ArrayStanding& all = *page.rows[1].all;
+  EXPECT_EQ(page.rows[1].id, elements[0]);
+  EXPECT_EQ(all.elements, 4);
+  EXPECT_EQ(all.first, elements.front());
+  EXPECT_EQ(all.last, elements.back());
+  EXPECT_EQ(all.states, (std::map<State, std::int64_t>{
+                            {State::finished, 1}, {State::killed, 1}, {State::queued, 2}}));
+
+  // It stays one row where only some of them match, and where its first one is gone.
+  filter.states = {State::queued};
+  EXPECT_THAT(names(filter), ElementsAre("after", "sweep", "before"));
+  EXPECT_EQ(store.list(filter).rows[1].id, elements[2]);
+  filter.search = "SWEEP";
+  EXPECT_EQ(store.list(filter).total, 1);
+  store.remove(elements[0]);
+  filter = {};
+  filter.arrays_as_one = true;
+  EXPECT_EQ(store.list(filter).total, 3);
+  EXPECT_EQ(store.list(filter).rows[1].all->elements, 3);
+}
+
+TEST_F(JobStoreTest, TheElementsOfAnArrayAreListed) {
+  NewJob sweep = new_job("sweep");
+  sweep.submission.array = "3,7";
+  const std::vector<JobId> ids = store.submit(sweep, kSecondNs);
+  submit(new_job("other"));
+  JobFilter filter;
+  filter.array = ids[0];
+  EXPECT_EQ(store.list(filter).total, 2);
+  const std::vector<ArrayElement> elements = store.elements(ids[0]);
+  ASSERT_THAT(elements, SizeIs(2));
+  EXPECT_EQ(elements[1].id, ids[1]);
+  EXPECT_EQ(elements[1].index, 7);
+  EXPECT_EQ(elements[1].state, State::queued);
+  EXPECT_THAT(store.elements(0), IsEmpty());
+}
+
+// Above some number of names another way is taken.
+TEST_F(JobStoreTest, ASearchFindsManyAndFew) {
+  NewJob many = new_job("Many of them");
+  many.submission.array = "0-699";
+  (void)store.submit(many, kSecondNs);
+  submit(new_job("one of MANY"));
+  JobFilter filter;
+  filter.search = "many";
+  EXPECT_EQ(store.list(filter).total, 701);
+  EXPECT_THAT(names(filter), SizeIs(50));
+  filter.search = "one of m";
+  EXPECT_THAT(names(filter), ElementsAre("one of MANY"));
+  filter.search = "none of them";
+  EXPECT_EQ(store.list(filter).total, 0);
+  filter.search = "many";
+  filter.arrays_as_one = true;
+  EXPECT_EQ(store.list(filter).total, 2);
+}
+
 TEST_F(JobStoreTest, FairShareComesFromWhatAttemptsHaveUsed) {
   finish(submit(new_job("a")), 10 * kSecondNs, 20 * kSecondNs);
   const FairShare share = store.fair_share(std::chrono::hours(1), 20 * kSecondNs);
@@ -298,7 +369,7 @@ TEST_F(JobStoreTest, WhoIsNoListenerAnyMoreLeavesNothingBehind) {
 
 // Steps of the schema are never changed, so that each of them leads here.
 class JobStoreOfEarlierSchemas : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(All, JobStoreOfEarlierSchemas, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(All, JobStoreOfEarlierSchemas, testing::Values(1, 2, 3, 4, 5));
 
 TEST_P(JobStoreOfEarlierSchemas, AreReadAndWritten) {
   const testing::TemporaryFolder folder;

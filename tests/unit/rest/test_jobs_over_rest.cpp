@@ -48,6 +48,60 @@ TEST_F(JobsOverRest, AnArrayIsManyJobs) {
   EXPECT_EQ(json({.path = "/api/v1/jobs?limit=2", .as = "eve"})["total"], 5);
 }
 
+TEST_F(JobsOverRest, AnArrayIsStoppedAsOneOrInPart) {
+  platform_.drain("n1", "so that they wait", "root");
+  Json body = submission();
+  body["array"] = "0-4";
+  const int first = submit(body)["jobs"][0]["id"];
+  const auto all = [&] {
+    return json({.path = "/api/v1/jobs?arrays=1", .as = "ann"})["jobs"][0]["elements"];
+  };
+  EXPECT_EQ(all()["count"], 5);
+  EXPECT_EQ(all()["states"], Json({{"queued", 5}}));
+  // Any of its elements names it.
+  const std::string of_array = fmt::format("/api/v1/jobs/{}/array/", first + 1);
+  const auto deed = [&](const std::string& what, const std::string& as = "ann") {
+    return ask({.method = "POST", .path = of_array + what, .as = as});
+  };
+  EXPECT_EQ(parse_json(deed("pause?indices=1-2,4").body, "")["changed"], 3);
+  EXPECT_EQ(all()["states"], Json({{"queued", 2}, {"paused", 3}}));
+  const Json resumed = parse_json(deed("resume").body, "");
+  EXPECT_EQ(resumed["changed"], 3);
+  EXPECT_EQ(resumed["refused"], 2);
+  EXPECT_THAT(resumed["words"].get<std::string>(), HasSubstr("queued"));
+  EXPECT_TRUE(resumed["next"].is_null());
+  EXPECT_EQ(deed("kill", "bob").status, 403);
+  EXPECT_EQ(deed("kill?indices=0-9%2").status, 400);
+  EXPECT_EQ(deed("kill?indices=9").status, 409);
+  EXPECT_EQ(parse_json(deed("kill").body, "")["changed"], 5);
+  EXPECT_EQ(all()["states"], Json({{"killed", 5}}));
+}
+
+TEST_F(JobsOverRest, AnArrayIsStoppedFromItsEndAndWhereItWasLeft) {
+  platform_.drain("n1", "so that they wait", "root");
+  Json body = submission();
+  body["array"] = "0-4";
+  const int first = submit(body)["jobs"][0]["id"];
+  const Json rest =
+      json({.method = "POST",
+            .path = fmt::format("/api/v1/jobs/{}/array/kill?from={}", first, first + 1),
+            .as = "ann"});
+  EXPECT_EQ(rest["changed"], 2);
+  const auto state = [&](int index) {
+    return json({.path = fmt::format("/api/v1/jobs/{}", first + index), .as = "ann"})["state"];
+  };
+  EXPECT_EQ(state(0), "killed");
+  EXPECT_EQ(state(1), "killed");
+  EXPECT_EQ(state(2), "queued");
+}
+
+TEST_F(JobsOverRest, AJobThatIsNotOfAnArrayIsNotTakenForOne) {
+  const std::string path = fmt::format("/api/v1/jobs/{}/array/kill", job_of("ann", "vision"));
+  const auto response = ask({.method = "POST", .path = path, .as = "ann"});
+  EXPECT_EQ(response.status, 409);
+  EXPECT_THAT(response.body, HasSubstr("no_array"));
+}
+
 TEST_F(JobsOverRest, ProblemsNameTheirFields) {
   const auto response = ask({.method = "POST",
                              .path = "/api/v1/jobs",
