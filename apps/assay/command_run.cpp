@@ -12,8 +12,10 @@
 #include "execute.h"
 #include "fix_batches.h"
 #include "judge/resume_check.h"
+#include "lang/language.h"
 #include "launch/backends/make_backend.h"
 #include "launch/run_records.h"
+#include "page/plan_text.h"
 #include "plan/make_plan.h"
 #include "planning.h"
 #include "push.h"
@@ -48,7 +50,7 @@ int show_plan(const RunOptions& options) {
   if (options.format == "json")
     fmt::print("{}", dump_pretty({{"plan", plan::to_json(plan)}, {"execution", execution.json}}));
   else
-    fmt::print("{}\n{}", plan::render_text(plan), execution.text);
+    say(page::plan_in(lang::reader_language(), plan::render_text(plan) + "\n" + execution.text));
   return 0;
 }
 

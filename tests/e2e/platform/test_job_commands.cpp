@@ -51,8 +51,8 @@ TEST_F(JobCommands, SayInChineseAllButNames) {
   };
   const CommandResult sent =
       chinese({"submit", "--command", "echo killed", "--name", "killed", "--no-code", "--follow"});
-  // What follows is the plan, as 'assay run --dry-run' has it.
-  check(sent.out.substr(0, sent.out.find("\n\n")));
+  EXPECT_THAT(sent.out, HasSubstr("\n  命令        "));
+  check(sent.out);
   EXPECT_THAT(sent.out, AllOf(HasSubstr("killed：1 个节点 × "), HasSubstr("立即在 ")));
   check(sent.err);
   const CommandResult listed = chinese({"jobs", "--all"});
