@@ -122,6 +122,13 @@ TEST_F(Chinese, NamesThatSomebodyGaveAreNotTranslated) {
       HasSubstr("  1  step 10\n"));
 }
 
+TEST_F(Chinese, AComparisonNamesItsCasesAsTheyAre) {
+  ASSERT_EQ(chinese({"run", write("odd.yaml", kOddNames).string()}).status.code, 5);
+  const CommandResult compared = chinese({"compare", "results/latest", "results/latest"});
+  EXPECT_THAT(compared.out, AllOf(HasSubstr("\nkilled "), HasSubstr("\ntarget "),
+                                  HasSubstr("  target：没有比较："), HasSubstr("只完成了 0 轮")));
+}
+
 TEST_F(Chinese, APlanSaysNothingInEnglishAndJsonIsTheSame) {
   const std::string suite = write("tiny.yaml", kSuite).string();
   const CommandResult plan = chinese({"run", suite, "--dry-run"});
