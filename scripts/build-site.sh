@@ -30,5 +30,9 @@ grep -q '"\\u7ec3\\u4efb":' "$out/searchindex.js" ||
 for page in docs/zh/README README.zh-CN; do
   grep -q '<html[^>]* lang="zh-CN"' "$out/$page.html" || { echo "$page.html is not marked as Chinese: docs/site/conf.py"; exit 1; }
 done
+if grep -q 'caption-text">Use<' "$out/docs/zh/suite.html" || ! grep -q 'lang="en"[^>]*>English<' "$out/docs/zh/suite.html" || ! grep -q 'placeholder="搜索"' "$out/docs/zh/suite.html"; then
+  echo "docs/zh/suite.html leads to pages in English: docs/site/conf.py"
+  exit 1
+fi
 grep -q '<html[^>]* lang="en"' "$out/docs/README.html" || { echo "docs/README.html is not marked as English"; exit 1; }
 echo "$out/index.html"

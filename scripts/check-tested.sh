@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Fails for a test that the documents name and nobody wrote. A name is `Suite.Name` in the last column of
-# a table of docs/documents/ or docs/dev/faults.md; an "…" stands for the rest of it, or for what is in between.
+# a table of docs/documents/, its translation or docs/dev/faults.md; an "…" stands for the rest of it, or for what is in between.
 # usage: scripts/check-tested.sh [FILE]...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 files=("$@")
-[ ${#files[@]} -gt 0 ] || files=(docs/documents/*.md docs/dev/faults.md)
+[ ${#files[@]} -gt 0 ] || files=(docs/documents/*.md docs/zh/documents/*.md docs/dev/faults.md)
 exec python3 - "${files[@]}" <<'PYTHON'
 import pathlib
 import re

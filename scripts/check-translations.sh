@@ -98,7 +98,7 @@ def pages_for_users():
     for title in ("Use", "Operate", "Come from another system"):
         section = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", index, re.M | re.S)[1]
         for link in LINK.findall(section):
-            if link.endswith(".md") and not link.startswith(("dev/", "documents/", "..", "zh/")):
+            if link.endswith(".md") and not link.startswith(("dev/", "..", "zh/")):
                 yield link
 
 

@@ -21,15 +21,19 @@ for section in re.split(r"^## ", index, flags=re.M)[1:]:
             pages.append(page)
     groups.append((title.strip(), pages))
 chinese = (stage / "docs/zh/README.md").read_text(encoding="utf-8")
-pages = ["docs/zh/README.md", *(f"docs/zh/{link}" for link in re.findall(r"\]\((\w[^)#]*\.md)\)", chinese))]
-groups.append(("简体中文", [page for page in pages if page not in named]))
-named.update(pages)
+for section in re.split(r"^## ", chinese, flags=re.M)[1:]:
+    title, text = section.split("\n", 1)
+    pages = dict.fromkeys(f"docs/zh/{link}" for link in re.findall(r"\]\((\w[^)#]*\.md)\)", text))
+    groups.append((title.strip(), [page for page in pages if page not in named]))
+    named.update(pages)
+groups.insert(next(i for i, (title, _) in enumerate(groups) if not title.isascii()), ("简体中文", ["README.zh-CN.md", "docs/zh/README.md"]))
+named.update(groups[-1][1] + ["docs/zh/README.md"])
 present = {path.relative_to(stage).as_posix() for path in stage.rglob("*.md")}
 missing = sorted(present - named - {"docs/README.md", "README.md", "README.zh-CN.md", *(page for page in present if page.startswith("examples/"))})
 if missing:
     sys.exit("docs/README.md does not name: " + ", ".join(missing))
 lines = [(stage / "README.md").read_text(encoding="utf-8"), ""]
-for title, pages in [("Start", ["README.zh-CN.md", "docs/README.md"]), *groups]:
+for title, pages in [("Start", ["docs/README.md"]), *groups]:
     lines += ["```{toctree}", ":hidden:", f":caption: {title}", "", *[page[:-3] for page in pages], "```", ""]
 (stage / "index.md").write_text("\n".join(lines), encoding="utf-8")
 (stage / "README.md").unlink()

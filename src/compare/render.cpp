@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "lang/language.h"
 #include "page/table.h"
+#include "page/text_width.h"
 #include "report/markdown.h"
 #include "report/present.h"
 #include "stats/descriptive.h"
@@ -174,43 +176,62 @@ std::string verdict_sentence(const Comparison& side) {
                      parts.empty() ? "" : " and ", last);
 }
 
-std::vector<std::string> remarks(const Comparison& side) {
-  std::vector<std::string> out;
+namespace {
+
+struct Remark {
+  std::string name{};  ///< of the case; empty: of none
+  std::string text{};
+};
+
+// What a reader must know beside the table; differences of cases are folded.
+std::vector<Remark> remarks(const Comparison& side) {
+  std::vector<Remark> out;
   for (const CaseChange& change : side.cases) {
-    if (!change.refused.empty()) out.push_back(change.name + ": not compared: " + change.refused);
-    if (!change.warning.empty()) out.push_back(change.name + ": " + change.warning);
+    const auto say = [&](const std::string& text) {
+      out.push_back({printable(change.name), printable(text)});
+    };
+    if (!change.refused.empty()) say("not compared: " + change.refused);
+    if (!change.warning.empty()) say(change.warning);
     for (const MetricChange& metric : change.metrics)
-      if (metric.headline && !metric.note.empty())
-        out.push_back(change.name + ": " + metric.info.name + ": " + metric.note);
+      if (metric.headline && !metric.note.empty()) say(metric.info.name + ": " + metric.note);
     if (change.refused.empty())
       for (const LeftOut& left : change.left_out)
-        out.push_back(change.name + ": " + left.metric + " is not compared: " + left.why);
+        say(left.metric + " is not compared: " + left.why);
   }
-  for (std::string& line : shortened(folded_differences(side.cases)))
-    out.push_back(std::move(line));
-  for (std::string& line : out) line = printable(line);
+  for (const std::string& line : shortened(folded_differences(side.cases)))
+    out.push_back({"", printable(line)});
   return out;
 }
 
+}  // namespace
+
 std::string render_text(const Comparisons& comparison, const report::ConsoleStyle& style) {
+  constexpr std::size_t kTitleColumns = 6;
+  const auto titled = [](const std::string& title, const std::string& text) {
+    return page::pad_right(lang::tr(title), kTitleColumns) + text + "\n";
+  };
   const bool several = comparison.sides.size() > 1;
-  std::string out =
-      fmt::format("{:<6}{}\n", "Base", side_text(comparison.base, comparison.base_runs));
+  std::string out = titled("Base", side_text(comparison.base, comparison.base_runs));
   for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
     const Comparison& side = comparison.sides[i];
-    out += fmt::format("{}{:<6}{}\n\n", i == 0 ? "" : "\n", title_of(comparison, i),
-                       (several ? " " : "") + side_text(side.name, side.runs));
+    out += (i == 0 ? "" : "\n") +
+           titled(title_of(comparison, i), (several ? " " : "") + side_text(side.name, side.runs));
     const std::vector<std::string> differing = difference_lines(side.differences);
-    out += differing.empty() ? std::string(nothing_differs(comparison)) + "\n" : "What differed:\n";
-    for (const std::string& line : differing) out += "  " + line + "\n";
+    out +=
+        "\n" + lang::tr(differing.empty() ? nothing_differs(comparison) : "What differed:") + "\n";
+    for (const std::string& line : differing) out += "  " + lang::tr(line) + "\n";
     out += "\n";
     const page::TextStyle text{.width = style.width, .heading = "1", .color = style.color};
     for (const std::string& line : page::text_lines(table_of(side), text)) out += line + "\n";
-    const std::vector<std::string> beside = remarks(side);
+    const std::vector<Remark> beside = remarks(side);
     if (!beside.empty()) out += "\n";
-    for (const std::string& line : beside) out += "  " + line + "\n";
+    for (const Remark& remark : beside)
+      out += "  " +
+             (remark.name.empty() ? lang::tr(remark.text)
+                                  : lang::tr(lang::name(remark.name) + ": " + remark.text)) +
+             "\n";
   }
-  return out + "\n" + legend(comparison) + "\n";
+  return out + "\n" + lang::tr(legend(comparison)) + "\n";
 }
 
 std::string render_markdown(const Comparisons& comparison, std::span<const Excess> over) {
@@ -229,8 +250,8 @@ std::string render_markdown(const Comparisons& comparison, std::span<const Exces
       if (excess.side == i) lines.push_back("not within the bounds: " + excess.text);
     for (const std::string& line : difference_lines(side.differences))
       lines.push_back("differs: " + line);
-    const std::vector<std::string> beside = remarks(side);
-    lines.insert(lines.end(), beside.begin(), beside.end());
+    for (const Remark& remark : remarks(side))
+      lines.push_back((remark.name.empty() ? "" : remark.name + ": ") + remark.text);
     for (const std::string& line : lines) out += "- " + report::markdown_text(line) + "\n";
     out += "\n";
   }

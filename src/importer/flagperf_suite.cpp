@@ -215,7 +215,7 @@ class SuiteWriter {
     mention("SHM_SIZE", test.shm_size);
     mention("PIP_SOURCE", test.pip_source);
     mention("FLAGPERF_LOG_PATH", test.log_path);
-    if (test.clear_caches == true) unused.emplace_back("CLEAR_CACHES = True");
+    mention("FLAGPERF_LOG_LEVEL", test.log_level);
     if (!unused.empty()) out += comment("Settings of FlagPerf that do not apply here:");
     for (const std::string& line : unused) {
       out += comment("  " + line);
@@ -252,6 +252,7 @@ class SuiteWriter {
     if (config_.cluster.master_port) cluster["master_port"] = *config_.cluster.master_port;
     emit_field(out, "cluster", cluster);
     emit_field(out, "telemetry", Json{{"interval", "1s"}});
+    if (config_.test.clear_caches == true) emit_field(out, "defaults", Json{{"drop_caches", true}});
     out << YAML::EndMap;
     return std::string(out.c_str()) + "\n";
   }

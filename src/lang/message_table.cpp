@@ -364,6 +364,9 @@ std::optional<std::string> MessageTable::whole(std::string_view text, int depth,
     if (open_end && text.ends_with('.')) continue;
     if (open_end && text.ends_with(')') && values->back().find(" (") != std::string_view::npos)
       continue;
+    // "train: not compared: …" is not said of a name that holds the half of a sentence.
+    const bool leading = pattern.literals.front().empty() && !pattern.as_is.front();
+    if (leading && allowed == Values::of_one_part && values->front().find(": ") != npos) continue;
     const bool fits = std::ranges::all_of(*values, [&](const std::string_view& value) {
       if (allowed == Values::of_one_part && has_several_clauses(value)) return false;
       if (!is_balanced(value)) return false;
@@ -410,7 +413,10 @@ std::optional<std::string> MessageTable::in_parts(std::string_view text, Level l
             kEnds, [&](const auto& one) { return sentence->ends_with(one.second); });
         return ended || sentence->ends_with("、") ? *sentence : *sentence + translation;
       }
-  if (auto found = with_brackets(text, level)) return found;
+  // A last part that is a message has its brackets for itself: "a: b (c)".
+  const std::size_t last = text.rfind(": ");
+  if (last == npos || !find(text.substr(last + 2)))
+    if (auto found = with_brackets(text, level)) return found;
   for (std::size_t i = level.joint; i < kJoints.size(); ++i) {
     const std::vector<std::string_view> parts = split_outside_brackets(text, kJoints[i].english);
     // A part has none of these joints left, and those before were tried in vain.

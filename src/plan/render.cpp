@@ -14,7 +14,8 @@ namespace assay::plan {
 
 namespace {
 
-// "label   value" with the values of all lines under each other.
+// "label   value" with the values of all lines under each other. What labels there are, and what
+// their values look like, is known to page::plan_in(), too.
 void line(std::string& out, std::string_view label, std::string_view value) {
   out += fmt::format("  {:<12}{}\n", label, value);
 }
@@ -140,9 +141,9 @@ void render_case(std::string& out, const CasePlan& plan, const std::set<std::str
     line(out, "declared", fmt::format("{} = {}", key, dump_line(value)));
   for (const OutputMetric& metric : plan.metrics)
     line(out, "metric",
-         fmt::format("{} [{}] from /{}/, {}{} of a rank, {} over ranks, {} is better", metric.name,
+         fmt::format("{} [{}] from /{}/, {} of a rank, {} over ranks, {} is better", metric.name,
                      metric.unit, metric.pattern,
-                     metric.kind == OutputKind::speed ? "a speed, " : "", metric.reduce,
+                     (metric.kind == OutputKind::speed ? "a speed, " : "") + metric.reduce,
                      metric.across, to_text(metric.better)));
   if (plan.target)
     line(out, "target",

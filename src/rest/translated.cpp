@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "core/json_access.h"
+#include "page/translated_plan.h"
 
 namespace assay::rest {
 
@@ -28,7 +29,10 @@ void translate_in(Json& json, lang::Language language) {
       translate_in(value, language);
       continue;
     }
-    if (json.is_object() && std::ranges::find(kTexts, entry.key()) != kTexts.end())
+    if (!json.is_object()) continue;
+    if (entry.key() == "plan")
+      value = page::plan_in(language, value.get_ref<const std::string&>());
+    else if (std::ranges::find(kTexts, entry.key()) != kTexts.end())
       value = lang::in_language(language, value.get_ref<const std::string&>());
   }
 }

@@ -30,6 +30,7 @@
 #include "jobs/cron.h"
 #include "jobs/pending.h"
 #include "lang/language.h"
+#include "page/translated_plan.h"
 
 namespace assay::commands {
 
@@ -114,7 +115,9 @@ std::string plan_text(const jobs::Submission& job, const client::PreviewAnswer& 
     text += fmt::format("May run for {}\n", duration_text(from_seconds(*preview.time_s)));
   text = lang::tr_lines(text);
   if (!preview.plan.empty())
-    text += "\n" + printable(with_rules ? preview.plan : without_rules(preview.plan));
+    text +=
+        "\n" + page::plan_in(lang::reader_language(),
+                             printable(with_rules ? preview.plan : without_rules(preview.plan)));
   if (!text.ends_with('\n')) text += '\n';
   return text;
 }

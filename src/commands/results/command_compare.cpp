@@ -171,7 +171,7 @@ int run_compare(const CompareArguments& arguments) {
     }
     report::ConsoleStyle style = console_style("");
     if (!to_stdout) style = {};
-    return lang::tr_lines(compare::render_text(found, style));
+    return compare::render_text(found, style);
   };
   if (to_stdout)
     say(rendered());

@@ -17,8 +17,10 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "judge/resume_check.h"
+#include "lang/language.h"
 #include "launch/backends/make_backend.h"
 #include "launch/run_records.h"
+#include "page/translated_plan.h"
 #include "plan/make_plan.h"
 #include "push/challenge_request.h"
 #include "push/tester_client.h"
@@ -51,7 +53,7 @@ int show_plan(const RunOptions& options) {
   if (options.format == "json")
     fmt::print("{}", dump_pretty({{"plan", plan::to_json(plan)}, {"execution", execution.json}}));
   else
-    fmt::print("{}\n{}", plan::render_text(plan), execution.text);
+    say(page::plan_in(lang::reader_language(), plan::render_text(plan) + "\n" + execution.text));
   return 0;
 }
 

@@ -122,6 +122,26 @@ TEST_F(Chinese, NamesThatSomebodyGaveAreNotTranslated) {
       HasSubstr("  1  step 10\n"));
 }
 
+TEST_F(Chinese, AComparisonNamesItsCasesAsTheyAre) {
+  ASSERT_EQ(chinese({"run", write("odd.yaml", kOddNames).string()}).status.code, 5);
+  const CommandResult compared = chinese({"compare", "results/latest", "results/latest"});
+  EXPECT_THAT(compared.out, AllOf(HasSubstr("\nkilled "), HasSubstr("\ntarget "),
+                                  HasSubstr("  target：没有比较："), HasSubstr("只完成了 0 轮")));
+}
+
+TEST_F(Chinese, APlanSaysNothingInEnglishAndJsonIsTheSame) {
+  const std::string suite = write("tiny.yaml", kSuite).string();
+  const CommandResult plan = chinese({"run", suite, "--dry-run"});
+  EXPECT_EQ(plan.status.code, 0) << plan.err;
+  EXPECT_THAT(plan.out, AllOf(HasSubstr("\n用例 null:native:cpu:1:2:3\n"),
+                              HasSubstr("\n  命令        "), HasSubstr("\n    环境    ")));
+  // Not the commands, and where settings are from.
+  EXPECT_THAT(english(without(plan.out, "命令 .*|rank [0-9]+ .*|# .*|/[^ ]*")), IsEmpty())
+      << plan.out;
+  const Json json = Json::parse(chinese({"run", suite, "--dry-run", "--format", "json"}).out);
+  EXPECT_EQ(json["plan"]["cases"][0]["name"], "null:native:cpu:1:2:3");
+}
+
 TEST_F(Chinese, ChecksAndExportsSayNothingInEnglish) {
   const std::string suite = write("tiny.yaml", kSuite).string();
   const CommandResult checked = chinese({"check", suite});

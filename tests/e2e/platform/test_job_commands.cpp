@@ -45,14 +45,15 @@ TEST_F(JobCommands, SayInChineseAllButNames) {
     EXPECT_EQ(result.status.code, 0) << result.err;
     return result;
   };
-  const std::set<std::string> names{"killed", "echo", "default", "admin", "cpu", host_name()};
+  const std::set<std::string> names{"killed", "echo", "default", "admin",    "cpu",      "main",
+                                    "mpi",    "dlws", "command", "hostfile", host_name()};
   const auto check = [&](const std::string& text) {
     EXPECT_THAT(testing::english_in(text, names), ::testing::IsEmpty()) << text;
   };
   const CommandResult sent =
       chinese({"submit", "--command", "echo killed", "--name", "killed", "--no-code", "--follow"});
-  // What follows is the plan, as 'assay run --dry-run' has it.
-  check(sent.out.substr(0, sent.out.find("\n\n")));
+  EXPECT_THAT(sent.out, HasSubstr("\n  命令        "));
+  check(sent.out);
   EXPECT_THAT(sent.out, AllOf(HasSubstr("killed：1 个节点 × "), HasSubstr("立即在 ")));
   check(sent.err);
   const CommandResult listed = chinese({"jobs", "--all"});

@@ -292,6 +292,7 @@ TEST(FlagPerfSuite, SettingsThatDoNotApplyAreInTheHeaderAndTheDiagnostics) {
   const Checkout checkout;
   const FlagPerfImport result = import_flagperf(checkout.path());
   EXPECT_THAT(result.suite_yaml, HasSubstr("#   ACCE_CONTAINER_OPT = \" --gpus all\"\n"));
+  EXPECT_THAT(result.suite_yaml, HasSubstr("#   FLAGPERF_LOG_LEVEL = \"debug\"\n"));
   EXPECT_THAT(result.suite_yaml, HasSubstr("# Left out: vit:pytorch_1.13:A100:1:8:1: "));
   EXPECT_THAT(result.suite_yaml,
               HasSubstr("# only Python knows these values of config_A100x1x8.py: grad_scaler\n"));
@@ -299,6 +300,12 @@ TEST(FlagPerfSuite, SettingsThatDoNotApplyAreInTheHeaderAndTheDiagnostics) {
     return d.message.find("SHM_SIZE") != std::string::npos;
   });
   EXPECT_TRUE(noted);
+}
+
+TEST(FlagPerfSuite, CachesAreDroppedWhereFlagPerfClearsThem) {
+  const Checkout checkout;
+  EXPECT_THAT(import_flagperf(checkout.path()).suite_yaml,
+              HasSubstr("defaults: {drop_caches: true}\n"));
 }
 
 TEST(FlagPerfSuite, AVendorThatAssayDoesNotKnowBecomesCpuWithAWarning) {

@@ -160,6 +160,21 @@ TEST(MessageTable, TakesAMessageWithHardlyAWordForPlainValuesOnly) {
   EXPECT_EQ(table().translate("look at the log at once"), "look at the log at once");
 }
 
+// What comes before a colon is no part of the message behind it.
+TEST(MessageTable, DoesNotTakeANameAndHalfASentenceForAValue) {
+  const MessageTable own({{"{} of {} rounds completed", "", "{1} 轮中完成了 {0} 轮"},
+                          {"only {} of {} rounds completed", "", "{1} 轮中只完成了 {0} 轮"},
+                          {"not compared", "", "没有比较"}});
+  EXPECT_EQ(own.translate("train: not compared: only 0 of 2 rounds completed"),
+            "train：没有比较：2 轮中只完成了 0 轮");
+}
+
+TEST(MessageTable, LeavesAMessageItsBracketsBehindAColon) {
+  const MessageTable own(
+      {{"note", "", "提示"}, {"each has its own (all get the same)", "", "各不相同"}});
+  EXPECT_EQ(own.translate("note: each has its own (all get the same)"), "提示：各不相同");
+}
+
 TEST(MessageTable, EndsWithAnyText) {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += "a, b: c (d) and e; ";
