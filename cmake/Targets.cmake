@@ -1,6 +1,6 @@
 # assay_headers(TARGET NAME PATH...): lets TARGET, and what links it as PUBLIC, include the folders
-# or headers PATH, such as plan or train/data. Each NAME is an include folder of its own that holds
-# only links, so that a target cannot include what it does not depend on.
+# or headers PATH, such as plan or train/data. Each NAME is an include folder of its own that contains
+# only links, so that a target cannot include anything that it does not depend on.
 function(assay_headers target name)
   set(include ${CMAKE_BINARY_DIR}/include/${name})
   foreach(path IN LISTS ARGN)
@@ -33,8 +33,8 @@ function(assay_unity name files)
 endfunction()
 
 # assay_library(NAME [COLD] SOURCES ... DEPENDS ... [PRIVATE ...]): one folder of src/ is one static
-# library. DEPENDS are the libraries that its headers use, and those behind PRIVATE the libraries
-# that only its sources use. COLD code works for milliseconds in a run (cmake/ColdCode.cmake).
+# library. DEPENDS are the libraries that its headers use, and those after PRIVATE the libraries that
+# only its sources use. COLD code works for milliseconds in a run (cmake/ColdCode.cmake).
 function(assay_library name)
   cmake_parse_arguments(ARG "COLD" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(assay_${name} STATIC ${ARG_SOURCES})
@@ -64,8 +64,8 @@ function(assay_program name)
   else()
     assay_share_precompiled(${name} assay_core)
   endif()
-  # Sanitizer runtimes cannot be linked into a static program. Libraries' functions that nobody calls
-  # stay out of it: it is copied to every node, and fewer of its pages are in memory.
+  # Sanitizer runtimes cannot be linked into a static program. Unused functions of libraries are
+  # removed: it is copied to every node, and fewer of its pages are in memory.
   if(NOT ASSAY_SANITIZE)
     set_target_properties(${name} PROPERTIES ASSAY_STATIC "${ARG_STATIC}")
     target_link_options(${name} PRIVATE
