@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds what the chosen suite needs and benchmarks this machine: its
-# accelerators where it has some that can be used, else its CPU.
+# Installs missing packages, builds what the chosen suite needs and benchmarks this machine: its
+# accelerators if it has usable ones, else its CPU.
 # usage: ./bench.sh [arguments of 'assay run']
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -32,7 +32,7 @@ cached() { sed -n "s/^$1:[A-Z]*=//p" build/release/CMakeCache.txt 2>/dev/null; }
 if [ "$(cached CMAKE_HOME_DIRECTORY)" != "$source_dir" ] ||
   { [ "$torch" = cuda ] && [[ "$(cached ASSAY_TORCH_API)" != "$torch_root"/* ]]; }; then
   echo "Configuring (build/release)"
-  # With many processors more groups of files are faster than larger ones.
+  # With many processors, more groups of files are faster than larger ones.
   files=$(($(nproc) < 8 ? 0 : 6))
   configured=$(cmake --preset release --fresh -DASSAY_TESTS=OFF -DASSAY_BENCHMARKS=OFF -DASSAY_UNITY_FILES=$files)
   grep '^-- assay-train' <<<"$configured" || true

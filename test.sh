@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything and runs every test.
+# Installs missing packages, builds everything and runs every test.
 # usage: ./test.sh [--full] [arguments of ctest]
 #   --full also runs the tests under AddressSanitizer and UBSan, short fuzzing, and clang-tidy.
 set -euo pipefail
@@ -13,7 +13,7 @@ if [ "${1:-}" = --full ]; then
 fi
 
 scripts/install-deps.sh build train test cluster
-# A tree that was moved or copied needs a new configuration: for a build from nothing.
+# A tree that was moved or copied needs a new configuration, for a build from scratch.
 fresh=(--fresh "-DASSAY_UNITY_FILES=$(($(nproc) < 8 ? 0 : 6))")
 ! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" build/release/CMakeCache.txt || fresh=()
 cmake --preset release "${fresh[@]}" -DASSAY_TESTS=ON -DASSAY_BENCHMARKS=ON -DASSAY_WERROR=ON

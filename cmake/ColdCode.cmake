@@ -1,8 +1,8 @@
 # Code that works for milliseconds in a whole run is compiled with -O1, because optimizing it would
 # take minutes. It shares precompiled headers with code that is compiled with -O3. GCC rejects a
-# precompiled header when options of the target machine differ, and from GCC 13 on the level of
-# optimization sets some of them (-munroll-only-small-loops, -mvzeroupper): those that -O3 switches
-# on are switched on beside -O1, too.
+# precompiled header if options of the target machine differ, and from GCC 13 on the level of
+# optimization sets some of them (-munroll-only-small-loops, -mvzeroupper): the options that -O3
+# switches on are also switched on with -O1.
 
 # assay_target_options(OUT FLAGS): the options of the target machine that FLAGS switch on.
 function(assay_target_options out flags)
@@ -41,7 +41,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS
   list(APPEND ASSAY_COLD_OPTIONS ${hot_target})
   assay_can_share_precompiled(shared "${hot}" "${hot};${ASSAY_COLD_OPTIONS}")
   if(NOT shared)
-    # The build is slower then, and still right.
+    # The build is then slower, but still correct.
     message(STATUS "this compiler cannot share precompiled headers between -O3 and -O1: "
       "everything is compiled with -O3")
     set(ASSAY_COLD_OPTIONS)

@@ -1,4 +1,4 @@
-# What all programs but assay-train need.
+# Dependencies of all programs except assay-train.
 find_package(CLI11 REQUIRED)
 find_package(CURL 7.85 REQUIRED)
 
@@ -32,17 +32,17 @@ target_include_directories(assay_boost SYSTEM INTERFACE ${BOOST_INCLUDE_DIR})
 find_path(ASIO_INCLUDE_DIR asio.hpp REQUIRED)
 add_library(assay_asio INTERFACE)
 target_include_directories(assay_asio SYSTEM INTERFACE ${ASIO_INCLUDE_DIR})
-# Whether Asio finds aligned_alloc depends on what was included before it; all must agree.
+# Whether Asio finds aligned_alloc depends on earlier includes; all files must agree.
 target_compile_definitions(assay_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED
   ASIO_DISABLE_STD_ALIGNED_ALLOC)
-# clang has C++20's coroutines since 14 but says so since 17: libstdc++ and Asio have to be told.
+# clang has had C++20's coroutines since 14 but announces them only since 17: libstdc++ and Asio need a macro.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 17)
   target_compile_definitions(assay_asio INTERFACE __cpp_impl_coroutine=201902L ASIO_HAS_CO_AWAIT
     ASIO_HAS_STD_COROUTINE)
 endif()
 target_link_libraries(assay_asio INTERFACE Threads::Threads)
 
-# HTTP on the server's side (src/serve). RESTinio is headers only, and parses with http_parser.
+# The server side of HTTP (src/serve). RESTinio is header-only, and parses with http_parser.
 find_path(RESTINIO_INCLUDE_DIR restinio/all.hpp REQUIRED)
 find_path(HTTP_PARSER_INCLUDE_DIR http_parser.h REQUIRED)
 find_library(HTTP_PARSER_LIBRARY NAMES libhttp_parser.a http_parser REQUIRED)
@@ -52,7 +52,7 @@ target_include_directories(assay_restinio SYSTEM INTERFACE
 target_link_libraries(assay_restinio INTERFACE ${HTTP_PARSER_LIBRARY} OpenSSL::SSL OpenSSL::Crypto
   Threads::Threads)
 
-# Its log; headers only, with the fmt that everything uses.
+# The log; header-only, with the fmt that everything uses.
 find_path(SPDLOG_INCLUDE_DIR spdlog/spdlog.h REQUIRED)
 add_library(assay_spdlog INTERFACE)
 target_include_directories(assay_spdlog SYSTEM INTERFACE ${SPDLOG_INCLUDE_DIR})

@@ -1,5 +1,5 @@
-# Everything comes from the distribution; scripts/install-deps.sh names the packages. What has a
-# static library is linked statically, so that a built binary also runs elsewhere.
+# Everything comes from the distribution; scripts/install-deps.sh names the packages. Packages with a
+# static library are linked statically, so that a built binary also runs elsewhere.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -15,8 +15,8 @@ else()
 endif()
 find_package(nlohmann_json REQUIRED)
 
-# assay-train alone is built where nothing can be installed: what a part of it needs may be missing
-# then, and that part is left out.
+# Machines on which nothing can be installed build only assay-train: if a dependency of a part is
+# missing then, that part is left out.
 set(needed REQUIRED)
 if(ASSAY_TRAIN_ALONE)
   set(needed)
@@ -28,7 +28,7 @@ endif()
 unset(OPENSSL_CRYPTO_LIBRARY CACHE)
 unset(OPENSSL_SSL_LIBRARY CACHE)
 find_package(OpenSSL ${needed} COMPONENTS Crypto SSL)
-# Of it the static agent takes SHA-256 alone.
+# The static agent uses only its SHA-256.
 find_library(OPENSSL_CRYPTO_STATIC NAMES libcrypto.a)
 if(NOT OPENSSL_FOUND)
   message(STATUS "assay-train: no OpenSSL, so it cannot be the worker of an AutoML experiment")

@@ -1,5 +1,5 @@
-# The usual layout. Programs start each other and are sent to nodes from one folder, so that all of
-# them lie in libexec/assay; what people call is linked from bin.
+# The usual layout. Programs start each other and are sent to nodes from one folder, so all of them
+# are in libexec/assay; bin has links to the programs that people call.
 include(GNUInstallDirs)
 if(ASSAY_TRAIN_ALONE)
   return()
@@ -13,7 +13,7 @@ install(TARGETS ais_utils_library LIBRARY DESTINATION ${programs_dir}/ais COMPON
 install(FILES ${PROJECT_SOURCE_DIR}/apps/ais-utils/ais_utils.py ${PROJECT_SOURCE_DIR}/apps/ais-utils/set_result.py
   DESTINATION ${programs_dir}/ais COMPONENT assay)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/conf DESTINATION ${CMAKE_INSTALL_DATADIR}/assay COMPONENT assay)
-# As they lie in the source, so that links among them lead where they lead there.
+# In the layout of the source, so that links among them work as they do there.
 foreach(page README.md README.zh-CN.md CHANGELOG.md CONTRIBUTING.md CODE_OF_CONDUCT.md SECURITY.md)
   install(FILES ${PROJECT_SOURCE_DIR}/${page} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT assay)
 endforeach()
@@ -23,7 +23,7 @@ install(CODE "
   file(CREATE_LINK copyright \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/LICENSE\" SYMBOLIC)"
   COMPONENT assay)
 
-# install_compressed(PATTERN FOLDER COMPONENT): the files, each with .gz behind its name.
+# install_compressed(PATTERN FOLDER COMPONENT): the files, each with .gz after its name.
 function(install_compressed pattern folder component)
   install(CODE "
     file(GLOB files \"${pattern}\")
@@ -37,7 +37,7 @@ function(install_compressed pattern folder component)
     endforeach()" COMPONENT ${component})
 endfunction()
 
-# install_link(NAME COMPONENT): bin/NAME leads to the program, also where the whole is moved elsewhere.
+# install_link(NAME COMPONENT): bin/NAME is a link to the program that also works if everything is moved.
 function(install_link name component)
   install(CODE "
     set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
@@ -54,12 +54,12 @@ install(CODE "
   COMPONENT assay)
 
 if(TARGET assay-train)
-  # ./bench.sh leaves it out where the suite does not train.
+  # ./bench.sh leaves it out if the suite does not train.
   install(TARGETS assay-train RUNTIME DESTINATION ${programs_dir} COMPONENT assay-train OPTIONAL)
   install_link(assay-train assay-train)
 endif()
 
-# Manual pages and completions are made by the program itself.
+# The program itself makes manual pages and completions.
 set(generated ${CMAKE_BINARY_DIR}/generated/install)
 set(completions ${generated}/assay.bash ${generated}/_assay ${generated}/assay.fish)
 add_custom_command(OUTPUT ${generated}/man/assay.1 ${completions}
@@ -94,7 +94,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/packaging/server/assay-server.service
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/assay DESTINATION lib/python3/dist-packages
   COMPONENT python3-assay PATTERN __pycache__ EXCLUDE)
 
-# The documents as pages, where they can be built.
+# The documents as pages, if they can be built.
 find_program(SPHINX_BUILD sphinx-build PATHS /usr/bin NO_DEFAULT_PATH)
 if(SPHINX_BUILD)
   set(site ${CMAKE_BINARY_DIR}/generated/site)

@@ -12,13 +12,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     -Wno-array-bounds -Wno-stringop-overflow -Wno-dangling-reference)
 endif()
 if(ASSAY_UNITY)
-  # GCC takes the files of a unity build for headers, where types of unnamed namespaces would be
+  # GCC regards the files of a unity build as headers, in which types of unnamed namespaces would be
   # mistakes.
   target_compile_options(assay_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endif()
 if(ASSAY_SANITIZE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # GCC 12 takes the allocation of Asio's coroutine frames for one that is freed wrongly.
+    # GCC 12 wrongly believes that Asio's coroutine frames are freed incorrectly.
     add_compile_options(-Wno-mismatched-new-delete)
     # Asio has fences, which ThreadSanitizer does not see; its locks order the same things.
     if(ASSAY_SANITIZE MATCHES "thread")

@@ -68,7 +68,7 @@ set(CPACK_COMPONENT_ASSAY-DOC_DESCRIPTION
 Readable without a network: /usr/share/doc/assay/html/index.html.")
 include(CPack)
 
-# What every package has. Version and time are those of the source: packaging/build.sh sets the time.
+# Common to every package. Version and time are those of the source: packaging/build.sh sets the time.
 string(TIMESTAMP changelog_date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   set(folder ${CMAKE_BINARY_DIR}/generated/package/${component})
@@ -76,7 +76,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   install_compressed(${folder}/changelog ${CMAKE_INSTALL_DATADIR}/doc/${component} ${component})
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/copyright
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${component} COMPONENT ${component})
-  # What lintian is told to pass over, with the reason.
+  # Overrides for lintian, with their reasons.
   set(overrides ${PROJECT_SOURCE_DIR}/packaging/lintian/${component})
   if(EXISTS ${overrides})
     install(FILES ${overrides} DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides COMPONENT ${component})

@@ -1,6 +1,6 @@
 # assay_headers(TARGET NAME PATH...): lets TARGET, and what links it as PUBLIC, include the folders
-# or headers PATH, such as plan or train/data. Each NAME is an include folder of its own that holds
-# only links, so that a target cannot include what it does not depend on.
+# or headers PATH, such as plan or train/data. Each NAME is an include folder of its own that contains
+# only links, so that a target cannot include anything that it does not depend on.
 function(assay_headers target name)
   set(include ${CMAKE_BINARY_DIR}/include/${name})
   foreach(path IN LISTS ARGN)

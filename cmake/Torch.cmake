@@ -1,6 +1,6 @@
-# Finds libtorch: the one inside a PyTorch installation when CMAKE_PREFIX_PATH holds
-# torch.utils.cmake_prefix_path, the PyTorch of python3 when it has CUDA, Debian's libtorch-dev, or
-# the PyTorch of python3 for the CPU.
+# Finds libtorch: the one inside a PyTorch installation if CMAKE_PREFIX_PATH contains
+# torch.utils.cmake_prefix_path, the PyTorch of python3 if it has CUDA, Debian's libtorch-dev, or the
+# PyTorch of python3 for the CPU.
 # find_package(Torch) would need the CUDA compiler for a PyTorch with CUDA; nothing here does.
 # Defines the target assay_torch and ASSAY_TORCH_FOUND, _VERSION, _CUDA, _NCCL, _GLOO.
 set(ASSAY_TRAIN AUTO CACHE STRING "Build assay-train, which needs libtorch: AUTO, ON or OFF")
@@ -86,14 +86,14 @@ else()
   message(WARNING "assay-train: this compiler has no OpenMP; its own loops run on one thread")
 endif()
 
-# PyTorch brings headers of its own fmt, which hide the system's, but not the library.
+# PyTorch contains headers of its own fmt, which hide the system's, but not the library.
 get_target_property(fmt_include fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
 if(EXISTS ${torch_include}/fmt/format.h AND NOT fmt_include STREQUAL torch_include)
   target_compile_definitions(assay_torch INTERFACE FMT_HEADER_ONLY)
 endif()
 
-# Only the Gloo that libtorch was built with will do, not one of the distribution of another version.
-# A PyTorch installation has its own inside and no headers of it: cmake/gloo stands in for them.
+# Only the Gloo that libtorch was built with works, not the distribution's in another version.
+# A PyTorch installation contains Gloo without its headers: cmake/gloo replaces them.
 find_path(ASSAY_GLOO_INCLUDE gloo/config.h PATHS ${torch_include} NO_DEFAULT_PATH)
 set(ASSAY_TORCH_GLOO OFF)
 if(EXISTS ${torch_include}/torch/csrc/distributed/c10d/ProcessGroupGloo.hpp)
@@ -136,8 +136,8 @@ if(ASSAY_TORCH_CUDA_LIB AND ASSAY_TORCH_C10_CUDA)
   # Nothing calls libtorch_cuda by name; it registers its kernels when it is loaded.
   target_link_libraries(assay_torch INTERFACE
     -Wl,--no-as-needed ${ASSAY_TORCH_CUDA_LIB} ${ASSAY_TORCH_C10_CUDA} -Wl,--as-needed)
-  # The headers of CUDA and NCCL come with the toolkit or with PyTorch's own packages, of which some
-  # hold no more than a part: crt/ is what they lack.
+  # The headers of CUDA and NCCL come with the toolkit or with PyTorch's own packages, some of which
+  # are incomplete: they lack crt/.
   file(GLOB nvidia_includes ${torch_root}/../nvidia/*/include)
   find_path(ASSAY_CUDA_INCLUDE crt/host_config.h
     HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include ${nvidia_includes})

@@ -1,5 +1,5 @@
-# Bakes version, git revision and dirtiness into build/version.cpp; looked at on every build,
-# rewritten only when something changed.
+# Writes version, git revision and dirtiness into build/version.cpp; checked on every build,
+# rewritten only if something changed.
 set(ASSAY_VERSION_SOURCE ${CMAKE_BINARY_DIR}/generated/version.cpp)
 add_custom_target(assay_version_stamp
   COMMAND ${CMAKE_COMMAND} -DOUTPUT=${ASSAY_VERSION_SOURCE} -DSOURCE_DIR=${PROJECT_SOURCE_DIR}

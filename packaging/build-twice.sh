@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Shows that two builds of the packages give the same bytes: builds the last commit in two folders with
-# other names and lengths, at other times, in another time zone and language, with other modes and another
-# number of compilers at a time, the second without a compiler cache; then compares every file, and where
-# one differs says what is different in it. Takes twice the time of a build.
+# names of different lengths, at different times, in different time zones and languages, with different
+# modes and numbers of compilers, the second time without a compiler cache; then compares every file, and
+# shows the difference within one that differs. Takes twice the time of a build.
 # usage: packaging/build-twice.sh [--first FOLDER] [--second FOLDER] [OUT]
-#   --first, --second   where the two copies of the source are made; default: below the folder for
-#                       temporary files. One that is there already is built again.
-#   OUT                 where the packages are left; default: build/packages
+#   --first, --second   the folders for the two copies of the source; default: below the folder for
+#                       temporary files. An existing copy is built again.
+#   OUT                 the folder for the packages; default: build/packages
 # exit: 0 equal, 1 different, 2 usage, 3 a build failed
 set -euo pipefail
 usage() { sed -n '/^# usage/,/^set/s/^# //p' "$0"; }
@@ -49,7 +49,7 @@ stranger() { (umask 077; exec env -u LC_ALL TZ=Asia/Shanghai LANG=zh_CN.UTF-8 AS
 build "$first" env
 build "$second" stranger
 
-# unpacked FILE FOLDER: everything that a package or archive holds, as files.
+# unpacked FILE FOLDER: everything that a package or archive contains, as files.
 unpacked() {
   mkdir -p "$2"
   case "$1" in

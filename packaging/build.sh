@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the packages: assay, assay-train, assay-server and others as .deb, and all of it as one archive
-# that can be unpacked anywhere. Two builds of one commit give the same bytes, also in other folders;
-# packaging/build-twice.sh shows it.
+# Builds the packages: assay, assay-train, assay-server and others as .deb, and everything as one archive
+# that can be unpacked anywhere. Two builds of one commit must give the same bytes, also in other folders;
+# packaging/build-twice.sh compares them.
 # usage: packaging/build.sh [OUT] [CMAKE OPTION...]        default: build/packages
 set -euo pipefail
 case "${1:-}" in -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;; esac
@@ -13,12 +13,12 @@ version=$(cat VERSION)
 # The time of the commit is the time of every file in the packages.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)
 export SOURCE_DATE_EPOCH
-# Nothing of whoever builds them is in them: manual pages, order and modes of files.
+# Nothing depends on the builder: manual pages, order and modes of files.
 export LC_ALL=C.UTF-8 TZ=UTC
 unset ASSAY_LANG LANGUAGE
 umask 022
-# Programs write where in the source a line of the log comes from: seen from the top of the tree. A cache
-# that makes paths relative would write others.
+# Programs write the place in the source of each log line, relative to the top of the tree. A cache that
+# makes paths relative would write other ones.
 export CCACHE_BASEDIR=
 paths="-ffile-prefix-map=$PWD/= -ffile-prefix-map=$PWD/$build/="
 # Linked without names, so that the identifier of a program does not depend on names that the compiler
@@ -32,7 +32,7 @@ cmake --build "$build" --target programs "${site[@]}"
 rm -rf "$build/_CPack_Packages" "$out"
 mkdir -p "$out"
 (cd "$build" && cpack -G DEB -B "$out")
-# Its own folder at the top; links and conf are found from wherever it lies.
+# It has its own folder at the top; programs find links and conf wherever it lies.
 stage="$build/archive/assay-$version"
 rm -rf "$build/archive"
 DESTDIR="$PWD/$stage" cmake --install "$build" --prefix / --strip >/dev/null

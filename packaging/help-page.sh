@@ -1,5 +1,5 @@
 #!/bin/sh
-# A manual page that holds what a program's --help prints.
+# Makes a manual page of a program's --help.
 # usage: help-page.sh PROGRAM NAME 'what it is' > NAME.1
 set -eu
 program=$1 name=$2 what=$3

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Tries the packages as a new user would: on a bare system of a release, made with debootstrap. Installs
 # them, runs the suite that Assay chooses, starts the server as its own user, removes and purges them, and
-# fails unless nothing is left but the results. Needs root, debootstrap and a mirror; leaves this machine as it is.
+# fails unless only the results are left. Needs root, debootstrap and a mirror; does not change this machine.
 # usage: packaging/try-bare.sh [--archive] [--valid] [--mirror URL] [--keep FOLDER] RELEASE [PACKAGES]
 #   RELEASE         bookworm, trixie, noble, … or the folder of a system that debootstrap made
-#   PACKAGES        what packaging/build.sh made; default: build/packages
+#   PACKAGES        the folder that packaging/build.sh made; default: build/packages
 #   --archive       unpack the archive below /opt instead of installing the packages
-#   --valid         fail unless the run is VALID, with a report within two minutes of the install; for a
-#                   machine that does nothing else
+#   --valid         fail unless the run is VALID, with a report within two minutes of the install; for an
+#                   idle machine
 #   --mirror URL    default: that of this machine's apt (for Ubuntu on Debian: the same host's /ubuntu)
 #   --keep FOLDER   copy the run's report there
-# exit: 0 all well, 2 usage, 3 the system could not be made, 5 something was wrong with the packages
+# exit: 0 success, 2 usage, 3 the system could not be made, 5 something was wrong with the packages
 set -euo pipefail
 usage() { sed -n '/^# usage/,/^set/s/^# //p' "$0"; }
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -36,7 +36,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/assay-try.XXXXXX")
 trap 'rm -rf --one-file-system "$work"' EXIT
 root=$work/root
 
-# The first address of apt's own sources that holds packages of the distribution.
+# The first address of apt's own sources that has packages of the distribution.
 own_mirror() {
   { sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/*.sources 2>/dev/null
     sed -nE 's/^deb +(\[[^]]*\] +)?([^ ]+).*/\2/p' /etc/apt/sources.list 2>/dev/null; } | grep -E '/(debian|ubuntu)/?$' | head -n 1
@@ -57,7 +57,7 @@ else
     { tail -n 20 "$work/log" >&2; exit 3; }
 fi
 
-# inside COMMAND: in the bare system, with processes and mounts of its own that end with it.
+# inside COMMAND: runs it in the bare system, with processes and mounts of its own that end with it.
 inside() {
   unshare --mount --pid --fork --kill-child sh -c '
     mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount -t tmpfs tmpfs "$0/tmp" &&
@@ -65,7 +65,7 @@ inside() {
       PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
       sh -c "cd /root; $1"' "$root" "$1"
 }
-# What installing and removing any package may change.
+# Files that installing and removing any package may change.
 listing() {
   (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev -o -path ./sys -o -path ./tmp -o -path ./var/lib/dpkg -o -path ./var/lib/apt \
     -o -path ./var/cache -o -path ./var/log -o -path ./root/results -o -path ./etc/resolv.conf -o -path ./opt/packages \) -prune -o -print |
@@ -77,7 +77,7 @@ echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/trial"  # nobody needs this sys
 inside 'apt-get -qq update && apt-get -qq -y install --no-install-recommends ca-certificates zstd >/dev/null' || exit 3
 mkdir -p "$root/opt/packages"
 cp "$packages"/*.deb "$packages"/*.tar.zst "$root/opt/packages"
-# Packages that others need (users, lines in /etc) come and go with them; what they leave is not ours.
+# Dependencies (users, lines in /etc) come and go with the packages; their leftovers are not Assay's.
 listing >"$work/before"
 inside 'dpkg-query -W -f "\${Package}\n" | sort' >"$work/packages.before"
 
@@ -89,7 +89,7 @@ if [ -n "$archive" ]; then
   assay=/opt/assay/bin/assay
 else
   echo "== installing the packages with apt"
-  # Without assay-train where the release has no libtorch: assay then measures what it can.
+  # Without assay-train if the release has no libtorch: assay then measures what it can.
   inside 'cd /opt/packages; apt-get -qq -y install --no-install-recommends ./assay_*.deb ./assay-train_*.deb >/dev/null 2>&1 ||
     { echo "   assay-train cannot be installed here: assay alone"; apt-get -y install --no-install-recommends ./assay_*.deb >/dev/null; }' ||
     failed "the packages cannot be installed"
@@ -99,7 +99,7 @@ installed=$SECONDS
 echo "== installed after $installed s; assay run"
 code=0
 inside "$assay version && $assay run" || code=$?
-# 6: the run is INVALID, on a machine that does other things meanwhile.
+# 6: the run is INVALID, on a busy machine.
 case $code in 0 | 6) ;; *) failed "assay run ended with $code" ;; esac
 [ -s "$root"/root/results/latest/report.html ] || failed "the run has no report"
 took=$((SECONDS - installed))
@@ -114,7 +114,7 @@ if [ -z "$archive" ]; then
   echo "== installing assay-server, and a first sign-in"
   inside 'apt-get -qq -y install --no-install-recommends /opt/packages/assay-server_*.deb >/dev/null 2>&1' ||
     failed "assay-server cannot be installed"
-  # What its unit does: systemd does not run here.
+  # Does what its unit would do: systemd does not run here.
   inside 'install -d -m 700 -o assay -g assay /var/lib/assay && cd / && ls /usr/lib/systemd/system/assay-server.service >/dev/null &&
     { timeout 20 setpriv --reuid=assay --regid=assay --init-groups assay serve --data /var/lib/assay --listen 127.0.0.1:0 || true; } |
       grep -q "^sign in, once"' || failed "the server does not start as its user"
@@ -131,7 +131,7 @@ inside 'dpkg-query -W -f "\${Package}\n" | sort' >"$work/packages.after"
 added=$(comm -13 "$work/packages.before" "$work/packages.after" | tr '\n' ' ')
 [ -z "$added" ] || inside "apt-get -qq -y purge $added >/dev/null"
 listing >"$work/after"
-# The key that signs a user's runs is theirs, as the results are, and the server's records.
+# The key that signs a user's runs belongs to the user, like the results and the server's records.
 left=$(comm -13 "$work/before" "$work/after" | grep -i assay | grep -v -e '^./root/.config/assay\(/keys.*\)\?$' -e '^./var/lib/assay\(/.*\)\?$' || true)
 [ -z "$left" ] || failed "left behind: $left"
 comm -13 "$work/before" "$work/after" | sed '\#^./root/.config#d; \#^./var/lib/assay#d; s/^/   left by other packages: /'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes real runs of short cases of the quick suite on this machine and compares runs that do not differ: every FASTER or
-# SLOWER is a false alarm. Each comparison has runs of its own, of one round each and by turns, so that what else the
-# machine does meets both sides. Ends with 1 when the alarms are more than the stated rate lets expect.
+# SLOWER is a false alarm. Each comparison has its own runs, of one round each and alternating, so that other work of
+# the machine affects both sides. Ends with 1 if there are more alarms than the stated rate suggests.
 # usage: scripts/aa-comparisons.sh [--rounds N] BUILD_FOLDER COMPARISONS [CASE...]
 set -euo pipefail
 rounds=4
@@ -27,7 +27,7 @@ cd "$work"
 for ((i = 1; i <= comparisons; ++i)); do
   for ((round = 1; round <= rounds; ++round)); do
     for side in a b; do
-      # What a busy machine violates (its load) makes a run INVALID, which is not what is counted here.
+      # Rules that a busy machine violates (its load) make a run INVALID; those are not counted here.
       "$build/bin/assay" run aa.yaml "${only[@]}" --out "$i/$side" >run.log 2>&1 || true
       [ -e "$i/$side/latest/result.json" ] || { cat run.log; exit 1; }
     done
@@ -54,7 +54,7 @@ n = len(sys.argv) - 2
 for name, values in sorted(spreads.items()):
     print(f"{name}: the rounds spread by {sorted(values)[len(values) // 2]:.2%} (median)")
 print(f"{n} comparisons with {sys.argv[1]} rounds on each side, {tests} headlines: {alarmed} comparisons with an alarm, {alarms} alarms")
-# So many of n would come with a chance of 1 % when 5 % are false.
+# The number of n alarms that has a chance of 1 % if 5 % are false.
 most = next(k for k in range(n + 1)
             if sum(math.comb(n, i) * 0.05**i * 0.95 ** (n - i) for i in range(k + 1)) >= 0.99)
 sys.exit(0 if n > 0 and tests > 0 and alarmed <= most else 1)

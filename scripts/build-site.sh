@@ -13,13 +13,13 @@ for module in sphinx myst_parser furo; do
 done
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
-# The tree as it is, so that links lead where they lead in it.
+# The tree in its original layout, so that links work as they do there.
 cp VERSION LICENSE docs/site/conf.py ./*.md "$stage"
 cp -r docs examples "$stage"
 rm -rf "$stage/docs/site"
 "$python" docs/site/make_index.py "$stage"
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)}
-# The index of the search is the same in every build: its order is Python's, its words are English.
+# The search index is the same in every build: its order is Python's, its words are English.
 export SOURCE_DATE_EPOCH PYTHONHASHSEED=0 LC_ALL=C.UTF-8
 rm -rf "$out"
 "$python" -m sphinx -q -W --keep-going -b html -d "$stage/.doctrees" "$stage" "$out"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds targets of build/release and shows how far it is: a bar with an estimate on a terminal, else a
-# line now and then. What the compiler says goes to build/release/build.log, and is shown when it fails.
+# Builds targets of build/release and shows the progress: a bar with an estimate on a terminal, else a
+# line now and then. The compiler's output goes to build/release/build.log, and is shown if it fails.
 # usage: scripts/build.sh TARGET...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-# CPU seconds of one step of the build, on average (docs/dev/build.md): a first guess of how long it
-# takes, which gives way to what is seen.
+# Mean CPU seconds of one step of the build (docs/dev/build.md): a first guess of the duration, which
+# the observed pace replaces.
 step_cost=3
 cores=$(nproc)
 log=build/release/build.log
@@ -19,7 +19,7 @@ duration() {
 shown=-1
 show() {
   local done=$1 all=$2 tenth=$(($1 * 10 / $2))
-  # The rest at the pace so far, and the nearer the beginning, the more at the pace that is usual.
+  # The rest at the pace so far, mixed with the usual pace, which weighs more near the beginning.
   local usual=$((step_cost * (all - done) / cores))
   local seen=$((done > 0 ? SECONDS * (all - done) / done : usual))
   local left=$(((usual * (all - done) + seen * done) / all))

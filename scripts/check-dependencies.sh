@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fails when a file of src/ or train/ includes a folder that the table of docs/dev/architecture.md
-# does not allow it to use, when a folder has no row there, and when nothing needs a permission.
-# Also when two headers have the same name: stack traces and unity builds cannot tell them apart.
+# Fails if a file of src/ or train/ includes a folder that the table of docs/dev/architecture.md does
+# not allow, if a folder has no row there, or if no file needs a permission.
+# Also if two headers have the same name: stack traces and unity builds cannot tell them apart.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 table=docs/dev/architecture.md
@@ -22,7 +22,7 @@ fi
     --include='*.h' --include='*.cpp' --include='*.cu' --include='*.cuh' |
     sed -E 's/^([^:]+):([0-9]+):#include "(.*)$/include \1 \2 \3/'
 } | awk -v table="$table" '
-  # The row of the longest folder that holds the path, as it is included.
+  # The row of the longest folder that contains the path, as it is included.
   function row_of(path) {
     while (path != "" && !(path in row)) if (!sub(/\/[^\/]*$/, "", path)) path = ""
     return path

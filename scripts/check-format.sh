@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails when a source file is not as clang-format writes it.
+# Fails if a source file is not formatted as by clang-format.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # Another version formats some constructs differently.

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Fails when a relative link of a Markdown file, or its #heading, leads nowhere.
+# Fails if a relative link of a Markdown file, or its #heading, is broken.
 # usage: scripts/check-links.sh [FOLDER]        default: this tree
 set -euo pipefail
 cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
 
-# headings FILE: the anchors of a Markdown file, as its hosting pages make them.
+# headings FILE: the anchors of a Markdown file, as hosting sites make them.
 headings() {
   sed -nE '/^```/,/^```/d; s/^#+ +(.*)$/\1/p' "$1" | sed -E 's/`|\*//g; s/\[([^]]*)\]\([^)]*\)/\1/g' |
     tr '[:upper:]' '[:lower:]' | sed -E 's/[^a-z0-9 _-]//g; s/ /-/g'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fails for a function of an unnamed namespace that has the name of one which a header of the same folder
-# declares. Where files are compiled together (ASSAY_UNITY), it could hide that one from the other files:
-# they would call another function, without a word of the compiler.
+# Fails for a function of an unnamed namespace with the name of one that a header of the same folder
+# declares. If files are compiled together (ASSAY_UNITY), it could hide that one from the other files:
+# they would call another function, without any warning of the compiler.
 # usage: scripts/check-names.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fails for a test that signals a process with kill(2) itself: for a process that it did not find, -1, that
-# would be every process of the machine. tests/send_signal.h refuses that. A test may signal itself,
-# ask with signal 0 whether a process is there, and end a group that it leads.
+# Fails for a test that calls kill(2) itself: for a process that it did not find, -1, that would mean
+# every process of the machine. tests/send_signal.h refuses that. A test may signal itself, check with
+# signal 0 whether a process exists, and end a group that it leads.
 # usage: scripts/check-signals.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails for a test that the documents name and nobody wrote. A name is `Suite.Name` in the last column of
+# Fails for a test that the documents name and that does not exist. A name is `Suite.Name` in the last column of
 # a table of docs/documents/, its translation or docs/dev/faults.md; an "…" stands for the rest of it, or for what is in between.
 # usage: scripts/check-tested.sh [FILE]...
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fails where a page of docs/zh says less than, or something else than, its original: a section, code
-# block, table row, list item, word in code or link that only one of them has. Comments in code may be
-# translated. Every page for users has a translation.
+# Fails if a page of docs/zh and its original differ: in a section, code block, table row, list item, word
+# in code or link that only one of them has. Comments in code may be translated. Every page for users has
+# a translation.
 # usage: scripts/check-translations.sh [PAGE...], such as tutorial.md
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

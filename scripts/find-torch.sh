@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints three lines about the PyTorch of python3, without importing it, which takes seconds:
-#   cuda|cpu|none   what it computes on; none: there is none that programs can be built with
+# Prints three lines about the PyTorch of python3, without importing it, which would take seconds:
+#   cuda|cpu|none   the device it computes on; none: there is no PyTorch that programs can be built with
 #   ROOT            its folder
 #   VERSION
 set -euo pipefail

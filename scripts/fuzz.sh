@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for some seconds. usage: scripts/fuzz.sh [SECONDS]
+# Runs every fuzz target for a number of seconds. usage: scripts/fuzz.sh [SECONDS]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${1:-60}

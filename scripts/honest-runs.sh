@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the quick suite's cases again and again with short settings, and says what was found that speaks
-# against the evidence: on an honest run that is nothing. With --load, two busy loops run beside them.
+# Runs the quick suite's cases repeatedly with short settings, and prints findings against the evidence:
+# an honest run has none. With --load, two busy loops run beside them.
 # usage: scripts/honest-runs.sh [--load] BUILD_FOLDER TIMES [CASE...]
 set -uo pipefail
 load=0
@@ -45,7 +45,7 @@ for ((i = 1; i <= times; ++i)); do
   found=$(python3 - results/latest/result.json "$build/../../conf/rules/default.yaml" <<'PYTHON'
 import json, re, sys
 result = json.load(open(sys.argv[1]))
-# Rules about the evidence; what a short run or a busy machine violates is not what is counted here.
+# Rules about the evidence; rules that a short run or a busy machine violates are not counted here.
 asked = {}
 for block in re.split(r"\n  - id: ", open(sys.argv[2]).read())[1:]:
     aspect = re.search(r"\n    aspect: (\S+)", block)

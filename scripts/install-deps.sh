@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the packages that Assay needs, if any are missing: says which, never removes or replaces
-# what is installed. usage: scripts/install-deps.sh [build|train|test|cluster|lint]...
+# Installs the packages that Assay needs, if any are missing: names them, and never removes or replaces
+# an installed one. usage: scripts/install-deps.sh [build|train|test|cluster|lint]...
 set -euo pipefail
 
 build=(build-essential cmake ninja-build git ca-certificates libasio-dev libyaml-cpp-dev
@@ -13,7 +13,7 @@ test=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema pyth
       python3-cryptography python3-yaml python3-pandas zstd zsh fish)
 # The documents as pages, and the check of the packages.
 pages=(python3-sphinx python3-myst-parser furo lintian)
-# What results are compared with, and the one version of clang-format that counts. Not every release
+# References that results are compared with, and the required version of clang-format. Not every release
 # has them.
 compare=(python3-torch python3-torchvision python3-regex clang-format-14)
 # Real daemons that the end-to-end tests start for themselves; never left running. Without PMIx's
@@ -22,8 +22,8 @@ cluster=(openssh-client openssh-server iproute2 munge slurm-wlm libpmix-bin podm
          slurmdbd mariadb-server prometheus chromium jupyter-notebook openmpi-bin libopenmpi-dev s3cmd)
 lint=(clang-16 clang-tidy-16 libclang-rt-16-dev)
 
-# A PyTorch with CUDA brings its own libtorch; Debian's, for the CPU alone, would be a hundred
-# packages that nothing uses.
+# A PyTorch with CUDA contains its own libtorch; Debian's, only for the CPU, would be a hundred unused
+# packages.
 if [ "$("$(dirname "${BASH_SOURCE[0]}")/find-torch.sh" | head -n 1)" = cuda ]; then train=(); fi
 
 wanted=()
@@ -43,17 +43,17 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
   exit 0
 fi
 
-# Assay builds without these; what then cannot be run says so.
+# Assay builds without these; features that then cannot run say so.
 optional() { case " ${train[*]} ${compare[*]} ${pages[*]} ${cluster[*]} " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
 
 installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]; }
 
-# Whether this release has the package, as far as the lists at hand say.
+# Whether this release has the package, according to the current lists.
 known() { [ -n "$(apt-cache show "$1" 2>/dev/null)" ]; }
 
 have_lists() { compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; }
 
-# What is left out when the release has no such package.
+# Says what is left out if the release has no such package.
 leave_out() {
   case "$1" in
     libtorch-dev) echo "note: this release has no package libtorch-dev: the training workloads are built with a PyTorch (see docs/training.md), or left out" >&2 ;;
@@ -66,7 +66,7 @@ is_missing() {
   ! installed "$1" || return 1
   # Packages of libcurl exclude each other; any of them will do.
   [ "$1" != libcurl4-openssl-dev ] || ! installed libcurl4-gnutls-dev || return 1
-  # Gloo is of use to libtorch alone, and brings a hundred packages.
+  # Only libtorch uses Gloo, which brings a hundred packages.
   [ "$1" != libgloo-dev ] || installed libtorch-dev || known libtorch-dev || ! have_lists || return 1
 }
 
@@ -74,7 +74,7 @@ missing=()
 needed=()
 for package in "${wanted[@]}"; do
   is_missing "$package" || continue
-  # Asking for it again each time would take a minute, and root's password.
+  # Requesting it again each time would take a minute, and root's password.
   if optional "$package" && have_lists && ! known "$package"; then
     leave_out "$package"
     continue
@@ -98,7 +98,7 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=(sudo)
 fi
 
-# Packages with daemons would start them, now and at every boot: a test suite opens no port.
+# Packages with daemons would start them, now and at every boot, but a test suite must not open ports.
 keep_services_down() {
   [ ! -e /usr/sbin/policy-rc.d ] || return 0
   printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee /usr/sbin/policy-rc.d >/dev/null
@@ -129,7 +129,7 @@ if [ ${#needed[@]} -gt 0 ] && ! install "${needed[@]}"; then
   echo "error: the packages could not be installed; see the lines above. Nothing was removed." >&2
   exit 3
 fi
-# The lists are new now.
+# The lists are up to date now.
 available=()
 for package in "${missing[@]}"; do
   optional "$package" && is_missing "$package" || continue

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # clang-tidy over everything but what needs libtorch, or over the files given.
-# Without files a library is one translation unit, as unity builds have it: its headers are read
-# once and not for each of its files (the judge: 17 s instead of 6 min of CPU time).
-# A file that is given is read alone, without precompiled headers: so that it also shows what it
-# does not include though it uses it.
+# Without files, a library is one translation unit, as in unity builds: its headers are read once and
+# not for each of its files (the judge: 17 s instead of 6 min of CPU time).
+# A given file is read alone, without precompiled headers, which also reveals missing includes.
 # usage: scripts/lint.sh [FILE...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -22,11 +21,11 @@ if [ $# -gt 0 ]; then
 fi
 
 cmake --preset tidy >/dev/null
-# What the files include and the build writes: precompiled and generated headers.
+# Files that the build writes and the sources include: precompiled and generated headers.
 ninja -C build/tidy -t targets all |
   sed -nE 's/^([^/][^:]*(cmake_pch\.hxx\.pch|\.h)): .*/\1/p' | sort -u |
   xargs ninja -C build/tidy >/dev/null
-# A unity file includes sources, and GCC says what is shadowed within one source.
+# A unity file includes sources, and GCC reports shadowing within one source.
 sed -nE 's/^ *"file": "(.*\.(cxx|cpp))",?$/\1/p' build/tidy/compile_commands.json |
   grep -v cmake_pch | sort -u | tr '\n' '\0' |
   tidy build/tidy -bugprone-suspicious-include --extra-arg=-Wno-shadow \

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the pictures of README and documents anew, from a real run: docs/images/report.png by Chromium
+# Remakes the pictures of README and documents, from a real run: docs/images/report.png with Chromium
 # and docs/images/terminal.svg, an animated terminal. Needs chromium and python3-pyte.
 # usage: scripts/make-pictures.sh [BUILD_FOLDER] [SUITE [OPTION...]]        default: build/release, quick
-# A quiet machine makes better pictures: on a busy one the verdict is INVALID, and shown.
+# Use a quiet machine: on a busy one the pictures show the verdict INVALID.
 set -euo pipefail
 case "${1:-}" in -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;; esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

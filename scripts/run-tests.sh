@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs the tests of a build folder. End-to-end tests that fail are tried a second time, because they
+# Runs the tests of a build folder. End-to-end tests that fail are run a second time, because they
 # share the machine with all the others; those that pass then are named as flaky, and count as passed.
-# So are those that were skipped because a program that is installed did not start.
-# Tests that were skipped are named with what they lack (tests/needs.h). With CI=1 in the environment
-# it is an error when this system could have run one of them.
+# The same applies to tests that were skipped because an installed program did not start.
+# Skipped tests are named with what they lack (tests/needs.h). With CI=1 in the environment, it is an
+# error if this system could have run one of them.
 # usage: scripts/run-tests.sh BUILD_FOLDER [arguments of ctest]
 set -uo pipefail
 build=$1
@@ -19,7 +19,7 @@ ctest=(ctest --test-dir "$build" --output-on-failure --timeout 120)
 "${ctest[@]}" --no-tests=error -j $((2 * $(nproc))) "$@" | tee "$log"
 result=${PIPESTATUS[0]}
 
-# Lines of "name: what it lacks", of the last run of ctest.
+# Lines of "name: what it lacks" from the last run of ctest.
 skipped_tests() {
   [ -s "$skipped_list" ] || return 0
   awk '
@@ -31,7 +31,7 @@ skipped_tests() {
 }
 skipped=$(skipped_tests)
 
-# What failed, and what was skipped because a program that is installed did not start.
+# Tests that failed, and tests that were skipped because an installed program did not start.
 touch "$failed_list"
 awk -F: 'NR == FNR { broken[$0] = 1; next } { name = $0; sub(/^[0-9]+:/, "", name) } name in broken' \
   <(sed -n 's/: needs repair: .*//p' <<<"$skipped") "$skipped_list" >>"$failed_list" 2>/dev/null
@@ -51,7 +51,7 @@ if [ -s "$failed_list" ]; then
     flaky=$(comm -23 <(echo "$flaky") <(sed 's/: needs .*//' <<<"$still_skipped" | sort))
     skipped=$(printf '%s\n%s\n' "$(sed '/: needs repair: /d' <<<"$skipped")" "$still_skipped" |
       sed '/^$/d' | sort)
-    # The closing lines of the first run stand last, where they are looked for.
+    # The closing lines of the first run come last, where readers look for them.
     sed -n '/% tests passed,/,$p' "$log"
     [ -z "$flaky" ] || sed 's/^/flaky, passed the second time: /' <<<"$flaky"
   fi

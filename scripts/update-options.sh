@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Writes what follows from the options that the programs declare: conf/options/PROGRAM.yaml, and in
-# docs/ the tables between "<!-- options: PROGRAM [WORKLOAD] -->" and "<!-- options: end -->".
+# Writes files that follow from the options that the programs declare: conf/options/PROGRAM.yaml, and
+# in docs/ the tables between "<!-- options: PROGRAM [WORKLOAD] -->" and "<!-- options: end -->".
 #   update-options.sh [--check] [BUILD]
-# BUILD is the folder of a build (build/release). With --check nothing is written: it fails when
+# BUILD is the folder of a build (build/release). With --check nothing is written: it fails if
 # something would change.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -13,7 +13,7 @@ new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 failed=0
 
-# put FILE: FILE is to hold what is in $new.
+# put FILE: replaces the contents of FILE with those of $new.
 put() {
   cmp -s "$new" "$1" && return
   if [ -n "$check" ]; then

@@ -1,4 +1,4 @@
-// The REST interface, with the session's CSRF token; docs/platform-api.md has it.
+// The REST interface (docs/platform-api.md), with the session's CSRF token.
 
 import {language} from './i18n.js';
 
@@ -25,9 +25,9 @@ export const address = (path, query) => {
 
 export function useCsrf(token) { csrf = token || ''; }
 
-// `seen`: the etag of what was shown when somebody began to change it, null where it is to be made.
+// `seen`: the etag of the object when somebody began to change it, null for a new object.
 async function ask(method, path, {query, body, text, signal, seen} = {}) {
-  // What the server says for people comes in the language of the page.
+  // The server writes texts for people in the language of the page.
   const headers = {Accept: text ? 'text/plain, text/yaml, */*' : 'application/json', 'X-Assay-Language': language};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (method !== 'GET') headers['X-CSRF-Token'] = csrf;
@@ -60,7 +60,7 @@ export const put = (path, body, seen) => ask('PUT', path, {body, seen});
 export const patch = (path, body, seen) => ask('PATCH', path, {body, seen});
 export const remove = (path, seen) => ask('DELETE', path, {seen});
 
-// A text that comes in parts, as a file; `progress` is told how many bytes are there. Parts are put
+// A text that comes in parts, as a file; `progress` gets the number of bytes so far. Parts are put
 // aside as blobs, which a browser need not keep in memory.
 export async function whole(path, query, progress) {
   const parts = [];
@@ -81,7 +81,7 @@ export async function whole(path, query, progress) {
     from = response.headers.get('X-Assay-Next');
     name = /filename="([^"]+)"/.exec(response.headers.get('Content-Disposition') || '')?.[1] || 'console.log';
     const blob = await response.blob();
-    // The last line of a part that is not the last one says how to go on, for who reads it.
+    // The last line of a part that is not the last one tells readers how to continue.
     const more = from ? new Blob([`… (goes on with from=${from})\n`]).size : 0;
     parts.push(blob.slice(0, blob.size - more));
     progress(bytes += blob.size - more);
@@ -89,8 +89,8 @@ export async function whole(path, query, progress) {
   return new File(parts, name, {type: 'text/plain'});
 }
 
-// Server-sent events; `onLost` where there is no stream, so that the caller asks by itself. The
-// browser connects again by itself, but not after an answer that is no stream.
+// Server-sent events; `onLost` if there is no stream, so that the caller polls. The
+// browser connects again by itself, but not after an answer that is not a stream.
 export function stream(path, query, events, onLost) {
   if (!window.EventSource) { onLost(); return () => {}; }
   const source = new EventSource(address(path, query));

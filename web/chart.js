@@ -257,7 +257,7 @@ function nearest(points, time) {
   return low > 0 && time - points[low - 1][0] < points[low][0] - time ? points[low - 1] : points[low];
 }
 
-// Round numbers around least and greatest.
+// Round numbers around the smallest and the largest value.
 export function scale(least, greatest, count) {
   if (greatest - least < Math.abs(greatest) * 1e-9 || greatest === least) { greatest += Math.abs(greatest) * 0.05 || 1; least -= Math.abs(least) * 0.05 || 0; }
   const rough = (greatest - least) / count;

@@ -38,7 +38,7 @@ export function replace(element, ...children) {
   return append(element, children);
 }
 
-// Words of other people: long ones are cut for the eye, whole as the title; marks that would change
+// Text of other people: long text is cut, with the whole as the title; marks that would change
 // the direction of the text around it, or that cannot be seen, are made visible.
 export function words(text, most = 200) {
   const clean = visible(text);
@@ -52,7 +52,7 @@ export function visible(text) {
       /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, '\ufffd');
 }
 
-// What a page started and has to end with it.
+// Everything that a page started and that has to end with it.
 export class Life {
   #ends = [];
   over = false;

@@ -28,7 +28,7 @@ function theme(next) {
   if (next) localStorage.setItem('assay.theme', next);
   const kept = localStorage.getItem('assay.theme');
   const dark = kept ? kept === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-  // The colors are the report's, where only the system chooses: its rule is switched here.
+  // The colors are the report's, in which only the system chooses: its rule is switched here.
   for (const sheet of document.styleSheets)
     for (const rule of sheet.cssRules)
       if (rule instanceof CSSMediaRule && (rule.forTheme || rule.conditionText.includes('prefers-color-scheme'))) {

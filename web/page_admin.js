@@ -6,7 +6,7 @@ import {idleLimits, reservations, retention} from './view_policies.js';
 import {button, confirm, copyable, deed, errorBox, page, prompt, table, toast} from './parts.js';
 
 const rowsOf = (answer, name) => answer[name] || [];
-// A form with anything else is not sent: what was mistyped would be no limit.
+// A form with anything else is not sent: a mistyped quota would be no limit.
 const kQuota = {pattern: '\\s*([^=,:]+=\\s*\\d+\\s*(,[^=,:]+=\\s*\\d+\\s*)*)?', placeholder: 'H200=8, A100=4', title: 'H200=8, A100=4'};
 const quota = text => Object.fromEntries(text.split(',').filter(x => x.trim()).map(x => x.split('=').map(y => y.trim())).map(([k, v]) => [k, Number(v)]));
 const quotaText = map => Object.entries(map || {}).map(([k, v]) => `${k}=${v}`).join(', ');
@@ -27,9 +27,9 @@ export async function render({main, life, session}) {
     main.append(h('section', {}, h('div', {class: 'toolbar'}, h('h2', {class: 'grow'}, title), add && deed(t('admin.add'), () => add(load), 'small')), box));
     parts.push(load());
   };
-  // Also where somebody else was faster: then what there is now is shown.
+  // Also if somebody else was faster: then the current state is shown.
   const change = async (what, load) => { try { await what(); } finally { await load(); } };
-  // What was shown of it; null: it is to be made.
+  // The state that was shown; null: the object is new.
   const seen = (r, name) => r.name === name ? r.etag : null;
   const gone = (path, r, load) => deed(t('admin.remove'), async () => { if (await confirm(t('admin.remove.sure', {what: r.name}), t('admin.remove'))) await change(() => remove(path, r.etag), load); }, 'second small');
 

@@ -48,7 +48,7 @@ export async function render({main, life, place, session}) {
     replace(map, nodes.length ? nodes.map(node) : h('p', {class: 'empty'}, t('cluster.none')));
   }
   function node(n) {
-    // Which device belongs to whom: by index where it is known, else filled up from the left.
+    // The job of each device: by index if that is known, else filled up from the left.
     const owner = new Array(Math.min(n.devices, 512)).fill(null);
     for (const use of n.uses) for (const i of use.indices || []) if (i < owner.length) owner[i] = use;
     for (const use of n.uses) if (!(use.indices || []).length) for (let i = 0, left = use.devices; i < owner.length && left; ++i) if (!owner[i]) { owner[i] = use; --left; }

@@ -126,7 +126,7 @@ export async function render({main, place, life}) {
   life.every(15000, soon);
 }
 
-// result.json as far as it goes: cases with their verdicts, metrics and findings.
+// result.json so far: cases with their verdicts, metrics and findings.
 function judgementView(result) {
   return (result.cases || []).map(c => h('div', {class: 'case'}, h('header', {}, h('h2', {}, words(c.name || c.case, 120)), verdictChip(c.verdict || c.validity)),
       h('div', {class: 'findings'}, [...(c.findings || []), ...(c.rounds || []).flatMap(r => r.findings || [])].slice(0, 50).map(f => h('div', {class: `finding ${String(f.severity || 'note').toLowerCase()}`}, h('p', {class: 'reason'}, words(f.reason || f.message || f.rule, 500)), f.advice && h('p', {class: 'advice'}, words(f.advice, 500)))))));

@@ -36,7 +36,7 @@ async function compare({main, place, life}) {
   replace(main, ...page(t('results.compare'), h('section', {class: 'tabbed'}, h('form', {class: 'toolbar', onsubmit: e => { e.preventDefault(); location.hash = `#/compare?ids=${input.value.split(/[ ,]+/).filter(Boolean).join(',')}`; }},
       h('label', {}, t('compare.ids'), ' ', input), h('button', {}, t('results.compare')), open), out)));
   if (ids.length < 2) { replace(out, h('p', {class: 'empty'}, t('compare.two'))); return; }
-  // A frame cannot say why it is empty: what cannot be compared is said here.
+  // A frame cannot say why it is empty: the reason why jobs cannot be compared is shown here.
   try {
     await get('/jobs/compare', {ids: ids.join(',')});
   } catch (e) {

@@ -3,7 +3,7 @@ import {h, replace} from './dom.js';
 import {t} from './i18n.js';
 import {confirm, errorBox, prompt, toast} from './parts.js';
 
-// What a sign-in by a provider can end with besides a session.
+// The outcomes of a sign-in by a provider other than a session.
 const kFailures = ['denied', 'again', 'provider', 'taken', 'unknown', 'name', 'disabled', 'groups', 'last'];
 
 async function showProvider(where) {
@@ -13,7 +13,7 @@ async function showProvider(where) {
     replace(where, h('div', {class: 'actions'}, h('a', {class: 'button', href: address('/session/oidc')}, t('signin.by', {provider: ways.provider}))));
 }
 
-// Whether who is signed in here stays: a link is somebody's, and who opens it may be another.
+// Asks before it switches accounts: the link's account may not be the one that is signed in here.
 async function staysWho(before, how) {
   const {user} = await post('/session/preview', how);
   return user !== before.user && !await confirm(t('signin.switch', {now: before.user, next: user}), t('signin.switch.do', {next: user}), t('signin.switch.stay', {now: before.user}));
@@ -45,7 +45,7 @@ export async function render({main, place, signedIn}) {
       h('p', {class: 'more'}, t('signin.link'))));
   showProvider(elsewhere);
   if (kFailures.includes(place.parameters.failed)) replace(said, h('p', {class: 'said invalid'}, t(`signin.failed.${place.parameters.failed}`)));
-  // After a sign-in at a provider, what it ended with is in a cookie.
+  // After a sign-in at a provider, a cookie has the outcome.
   const byProvider = place.parameters.by === 'provider';
   const how = byProvider ? {by: 'provider'} : {link: place.parameters.link};
   if (!byProvider && !how.link) { name.focus(); return; }

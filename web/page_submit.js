@@ -17,7 +17,7 @@ export async function render({main, place, session, life}) {
     submission = {...job.submission};
     if (job.array_index !== null) submission.array = String(job.array_index);
     if (job.code) {
-      // An upload is for who made it.
+      // An upload belongs to the person who made it.
       const own = job.owner === session.user;
       if (own) submission.code = job.code;
       folder = own ? t('submit.code', {id: job.id}) : t('submit.code.other', {id: job.id, owner: words(job.owner, 40)});
@@ -165,7 +165,7 @@ export async function render({main, place, session, life}) {
     for (const p of preview.problems || []) {
       const name = fieldOf(p.path || '');
       const f = fields.get(name);
-      // What was not filled in yet is no mistake before somebody tries to submit.
+      // An empty field is not an error before somebody tries to submit.
       if (f && !tried && !touched.has(name)) continue;
       if (!f) { if (tried || touched.size > 1) general.push(p); continue; }
       f.input.setAttribute('aria-invalid', 'true');
@@ -195,7 +195,7 @@ export async function render({main, place, session, life}) {
     if (!x) return;
     render({main, session, life, place: {parameters: {}, from: x.content || {}}});
   }}, h('option', {value: ''}, t('submit.template')), list.map((x, i) => h('option', {value: i}, `${x.name} · ${x.scope || ''}`)));
-  // By scope and name, what is known of them: one that somebody else has made or changed is not overwritten unseen.
+  // The known templates by scope and name: one that somebody else has made or changed is not overwritten unseen.
   const etags = x => new Map(x.map(one => [`${one.scope}/${one.name}`, one.etag]));
   let seen = etags(list);
   const keep = deed(t('submit.keep'), async () => {

@@ -1,4 +1,4 @@
-// What several pages show.
+// Parts that several pages share.
 import {h, icon, replace, words} from './dom.js';
 import {t, term} from './i18n.js';
 
@@ -24,7 +24,7 @@ export function errorBox(e) {
 
 export const button = (label, onclick, kind = '') => h('button', {type: 'button', class: kind, onclick}, label);
 
-// A button for a deed that may fail: it is off while it works, and its error is said.
+// A button for an action that may fail: it is disabled meanwhile, and its error is shown.
 export function deed(label, what, kind = '') {
   const b = button(label, async () => {
     b.disabled = true;

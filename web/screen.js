@@ -1,5 +1,5 @@
-// A terminal's screen: what programs write to an xterm, as far as shells, editors, pagers, top and
-// tmux need it. No mouse, no pictures, no sounds.
+// A terminal's screen: the part of an xterm that shells, editors, pagers, top and
+// tmux need. No mouse, no pictures, no sounds.
 import {h, replace} from './dom.js';
 
 const kHistory = 2000;
@@ -117,7 +117,7 @@ export class Screen {
   }
   erase(y, from, to) { for (let x = from; x < to; ++x) this.lines[y][x] = this.style ? {text: ' ', style: this.style} : kBlank; }
 
-  // How many characters of an escape sequence were used; 0: it is not whole yet.
+  // The number of characters that an escape sequence used; 0: it is not complete yet.
   escape(text) {
     const second = text[1];
     if (second === undefined) return 0;
@@ -268,7 +268,7 @@ export class Screen {
     });
   }
 
-  // The bytes of a key; null: it is the browser's, or a letter that comes as text.
+  // The bytes of a key; null: the browser handles it, or it is a letter that comes as text.
   key(e) {
     if (e.metaKey || (e.ctrlKey && e.shiftKey)) return null;  // copy and paste
     const arrows = {ArrowUp: 'A', ArrowDown: 'B', ArrowRight: 'C', ArrowLeft: 'D', Home: 'H', End: 'F'};

@@ -1,4 +1,4 @@
-// The console of a run: only the lines that are seen are in the page, whatever their number.
+// The console of a run: only the visible lines are in the page, whatever their number.
 import {get, whole} from './api.js';
 import {h, replace, visible} from './dom.js';
 import {t} from './i18n.js';
@@ -72,7 +72,7 @@ export function consoleView(path, query, life) {
     const page = Math.floor(index / kPage);
     if (asking.has(page) || life.over) return;
     asking.add(page);
-    // An answer may hold only a part of the page: long lines fill it sooner.
+    // An answer may contain only a part of the page: long lines fill it sooner.
     const from = pages.has(page) ? index : page * kPage;
     try { take(await get(path, {...query, rank, show, from: from + 1, lines: (page + 1) * kPage - from})); } catch (e) { fail(e); }
     if (!pages.get(page)?.[from % kPage]) await new Promise(done => setTimeout(done, 1000));
@@ -184,7 +184,7 @@ export function consoleView(path, query, life) {
     lastTop = box.scrollTop;
     draw();
   });
-  // Whoever scrolls up wants to read.
+  // A user who scrolls up wants to read.
   const reading = () => { if (follow && top() + visibleLines() < total - 1) follow = following.checked = false; };
   box.addEventListener('wheel', e => {
     setTimeout(reading, 50);

@@ -4,7 +4,7 @@ import {t, term} from './i18n.js';
 import {button, copyable, deed} from './parts.js';
 import {terminalView} from './view_terminal.js';
 
-// What of a job can be opened: its services and ports as sites of their own, a terminal, ssh.
+// The entrances to a job: its services and ports as sites of their own, a terminal, ssh.
 export function endpointsView(base, job, life, share) {
   const element = h('div', {class: 'endpoints'});
   draw().catch(e => replace(element, h('p', {class: 'empty'}, e.message)));
@@ -33,7 +33,7 @@ export function endpointsView(base, job, life, share) {
     };
     const say = (code, text, detail) => replace(state, h('span', {class: `chip ${code === 'open' ? 'valid' : ''}`}, t(`endpoint.state.${code}`)), text && code !== 'open' && h('p', {class: 'sub'}, words(text, 300)), detail && h('pre', {}, detail));
     const open = deed(t('endpoint.open'), async () => {
-      // Before anything is waited for, or the browser does not allow it; and not to know us.
+      // Opened before any wait, or the browser does not allow it; and without a reference to this page.
       const site = window.open('', '_blank');
       if (site) site.opener = null;
       replace(state, h('span', {class: 'chip'}, t('endpoint.state.starting')));

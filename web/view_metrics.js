@@ -30,8 +30,8 @@ export function metricsView(path, query, life) {
   const table = h('details', {class: 'marks'}, h('summary', {}, t('metrics.events')), h('ul', {}));
   const body = h('div', {class: 'metrics'}, h('div', {class: 'toolbar'}, state, reset), grid, table);
   const zoom = {from: null, to: null, changed: () => { reset.hidden = zoom.from === null; zoomed(); }};
-  const series = new Map();   // what there is of the whole run
-  let detail = null;          // the same of the part that is zoomed in
+  const series = new Map();   // the series of the whole run
+  let detail = null;          // the same for the part that is zoomed in
   let marks = [];
   let newest = 0;
   let generation = 0;

@@ -12,7 +12,7 @@
 namespace assay::catalog {
 
 // Settings that a workload, a suite's defaults and a case may all give. The stronger one wins for
-// each value by itself; values that were not given stay empty.
+// each value separately; values that were not given stay empty.
 
 struct LimitSettings {
   std::optional<Nanoseconds> time;
@@ -29,7 +29,7 @@ struct RuleChange {
   std::optional<double> max;
   std::optional<bool> required;
   std::optional<Severity> severity;
-  config::Node node;  ///< where it was asked for
+  config::Node node;  ///< the place of the change
 };
 
 struct TargetSetting {
@@ -49,7 +49,7 @@ struct TargetSetting {
 /// At least 1 and at most 10⁹ steps, or 0.
 [[nodiscard]] int read_warmup_steps(const config::Node& node);
 
-/// Takes from `stronger` whatever it gives.
+/// Takes all values that `stronger` gives.
 void overlay(LimitSettings& base, const LimitSettings& stronger);
 
 /// `rules` with the changes made, weakest first, without those that ended up switched off. An

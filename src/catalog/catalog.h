@@ -23,11 +23,11 @@ struct Hardware {
   std::map<std::string, double> peak_flops;  ///< dense, FLOP/s of one device, by precision
   std::optional<std::uint64_t> memory_bytes;
   std::string origin;  ///< "conf/vendors/nvidia.yaml:31"
-  /// RE2: what the query calls such a device contains it. Empty: its name, as a word.
+  /// RE2: the query's name of such a device contains it. Empty: its name, as a word.
   std::string device_name{};
 };
 
-/// How the devices of a machine are listed.
+/// The command that lists the devices of a machine.
 struct DeviceQuery {
   std::vector<std::string> command;  ///< argv
   std::string pattern;               ///< RE2; every match in the output is a device
@@ -40,7 +40,7 @@ struct Vendor {
   std::string visible_devices;                 ///< environment variable, or empty
   std::vector<std::string> container_options;  ///< arguments of docker/podman run
   std::optional<DeviceQuery> query;
-  /// argv of what prints the state of the devices as JSON, with {bindir}; empty: nothing does.
+  /// argv of the command that prints the state of the devices as JSON, with {bindir}; empty: none.
   std::vector<std::string> state{};
   /// Sources in order of preference. Commands may hold {bindir}, {interval_ms} and {interval_s}.
   std::vector<telemetry::DeviceSource> samples;
@@ -49,11 +49,11 @@ struct Vendor {
   config::Node node;  ///< the file; null: made in the program
 
   [[nodiscard]] const Hardware* find_hardware(const std::string& hardware_name) const;
-  /// The type of a device that the query calls so; nullptr when none fits, or several do.
+  /// The type of a device with that name in the query; nullptr if none matches, or several do.
   [[nodiscard]] const Hardware* hardware_of_device(const std::string& device_name) const;
 };
 
-/// Defaults for one constellation; what is empty or 0 matches everything.
+/// Defaults for one constellation; empty or 0 matches everything.
 struct ConfigOverride {
   std::string vendor;
   std::string hardware;
@@ -74,8 +74,8 @@ struct Workload {
   std::string launch = "per-rank";      ///< per-rank, per-node or head
   /// Defaults: those of its `options`, and over them its own. They give each key its type.
   config::Node config;
-  /// What its program declares: it refuses other keys, and values that these do not allow. nothing:
-  /// it declares none.
+  /// Options that its program declares: it refuses other keys, and values that these do not allow.
+  /// Nothing: it declares none.
   std::optional<OptionSet> options;
   std::vector<std::string> fixed;         ///< config keys that nothing may change
   std::vector<std::string> data_keys;     ///< config keys that are paths of data on every node
@@ -89,12 +89,12 @@ struct Workload {
   std::string origin;
 };
 
-/// Where configuration lies: Assay's own folder first, then those that go over it. A file of the
-/// same name in a later folder takes the place of an earlier one, and so does a rule of the same
+/// The folders of the configuration: Assay's own first, then those that override it. A file in a
+/// later folder replaces one of the same name in an earlier folder, and so does a rule of the same
 /// id.
 using ConfDirs = std::vector<std::filesystem::path>;
 
-/// What conf/ holds; every list is sorted by name (rules: by file, then in file order).
+/// The contents of conf/; every list is sorted by name (rules: by file, then in file order).
 struct Catalog {
   ConfDirs conf_dirs;
   std::vector<Vendor> vendors;
@@ -108,19 +108,19 @@ struct Catalog {
   [[nodiscard]] std::vector<std::string> workload_names() const;
 };
 
-/// Reads vendors/*.yaml, options/*.yaml (where there are any), workloads/*.yaml and rules/*.yaml.
-/// Throws Error of kind config for the first thing that is wrong.
+/// Reads vendors/*.yaml, options/*.yaml (if there are any), workloads/*.yaml and rules/*.yaml.
+/// Throws Error of kind config for the first error.
 [[nodiscard]] Catalog load_catalog(const ConfDirs& conf_dirs);
 
 /// The YAML files of one part ("suites"), by name without suffix, from wherever they count.
 [[nodiscard]] std::map<std::string, std::filesystem::path> conf_files(const ConfDirs& conf_dirs,
                                                                       const std::string& part);
 
-/// As people know a file: conf/PART/NAME.yaml of Assay's own, else its path.
+/// A file's name for people: conf/PART/NAME.yaml of Assay's own, else its path.
 [[nodiscard]] std::string conf_name(const ConfDirs& conf_dirs, const std::filesystem::path& file);
 
-/// $ASSAY_CONF alone where it is set; else find_conf_dir() of this program, /etc/assay of the site
-/// and $XDG_CONFIG_HOME/assay (~/.config/assay) of the user, where there are such.
+/// Only $ASSAY_CONF if it is set; else find_conf_dir() of this program, /etc/assay of the site and
+/// $XDG_CONFIG_HOME/assay (~/.config/assay) of the user, if they exist.
 [[nodiscard]] ConfDirs find_conf_dirs();
 
 /// $ASSAY_CONF; else ../share/assay/conf or ../../share/assay/conf beside the executable's folder;
@@ -144,12 +144,12 @@ struct Catalog {
 void check_vendor(const Vendor& vendor);
 
 /// {name, description, visible_devices, container: {options}, query, state: {command},
-/// samples: [DeviceSource], hardware}, with the placeholders that `paths` has expanded: what
-/// plan.json keeps of the vendor.
+/// samples: [DeviceSource], hardware}, with the placeholders that `paths` has expanded: the
+/// vendor's part of plan.json.
 [[nodiscard]] Json to_json(const Vendor& vendor, const std::map<std::string, std::string>& paths);
 
-/// Replaces {name} for the names in `values` only; every other placeholder, and {{ and }}, stay as
-/// they are for a later expansion.
+/// Replaces {name} only for the names in `values`; every other placeholder, and {{ and }}, stay for
+/// a later expansion.
 [[nodiscard]] std::string expand_some(const std::string& text,
                                       const std::map<std::string, std::string>& values);
 

@@ -8,7 +8,7 @@
 
 namespace assay::catalog {
 
-/// A metric with a name of its own. This table is the one place where it is described: the judge
+/// A metric with a name of its own. This table is the only place that describes it: the judge
 /// computes it under this name, planning checks rules against it, reports show it as described
 /// here.
 struct KnownMetric {
@@ -50,7 +50,7 @@ struct MetricFamily {
   std::string_view unit;
   Better better = Better::neither;  ///< neither: by the quality's name, or the case's target
   std::string_view description;
-  std::string_view title;  ///< for people; "{}" is what stands between prefix and suffix, in words
+  std::string_view title;  ///< for people; "{}" is the text between prefix and suffix, in words
 
   [[nodiscard]] bool holds(std::string_view name) const noexcept;
 };
@@ -59,7 +59,7 @@ struct MetricFamily {
 [[nodiscard]] const MetricFamily* find_metric_family(std::string_view name) noexcept;
 
 /// A metric's name for people: "Memory bandwidth, triad", "Final MLM accuracy", "Bus bandwidth, 64
-/// KiB". A name that only the suite or the workload knows reads as it is, in words.
+/// KiB". A name that only the suite or the workload knows stays unchanged, in words.
 [[nodiscard]] std::string metric_title(std::string_view name);
 
 /// What a chart over the time of a round shows.

@@ -12,7 +12,7 @@
 
 namespace assay::catalog {
 
-/// What a rule looks at: each round by itself, or the case over its rounds.
+/// The scope of a rule: each round separately, or the case over its rounds.
 enum class RuleScope { round, whole_case };
 
 constexpr auto enum_names(RuleScope /*scope*/) {
@@ -20,7 +20,7 @@ constexpr auto enum_names(RuleScope /*scope*/) {
   return std::to_array<EnumName<RuleScope>>({{round, "round"}, {whole_case, "case"}});
 }
 
-/// How bad a finding is, from harmless to worst.
+/// The severity of a finding, from harmless to worst.
 enum class Severity { note, warning, incomplete, invalid };
 
 constexpr auto enum_names(Severity /*severity*/) {
@@ -29,11 +29,11 @@ constexpr auto enum_names(Severity /*severity*/) {
       {{invalid, "invalid"}, {incomplete, "incomplete"}, {warning, "warning"}, {note, "note"}});
 }
 
-/// What a rule asks about. The first three are the questions that the judge answers about the
-/// evidence of every round (judge::EvidenceState); the others are about what was measured.
+/// The subject of a rule. The first three are the questions that the judge answers about the
+/// evidence of every round (judge::EvidenceState); the others concern the measurement.
 enum class Aspect {
   completeness,  ///< is everything there that must be?
-  integrity,     ///< is it what was recorded when it was measured?
+  integrity,     ///< is it as it was recorded during the measurement?
   plausibility,  ///< can it be true?
   machine,       ///< was the machine fit to be measured?
   result,        ///< did it run, long enough, and learn?
@@ -56,7 +56,7 @@ struct Rule {
   std::string fact;                    ///< "steps", "ranks_failed", "nonfinite_losses", "cv" …
   std::optional<double> min;           ///< violated when the fact is below it
   std::optional<double> max;           ///< violated when the fact is above it
-  bool required = false;               ///< a fact that is not known violates the rule too
+  bool required = false;               ///< an unknown fact violates the rule, too
   std::string absent{};                ///< the reason then; empty: a general one
   Aspect aspect = Aspect::result;
   Severity severity = Severity::invalid;

@@ -11,7 +11,7 @@ namespace assay::catalog {
 
 /// A rule that a case does not take as it was shipped.
 struct RuleDifference {
-  /// As shipped_rules() has it, with what the case's workload changes; nothing: it was added.
+  /// The rule of shipped_rules(), with the changes of the case's workload; nothing: it was added.
   std::optional<Rule> standard;
   std::optional<Rule> in_force;  ///< nothing: switched off; not so when `standard` is nothing too
   std::string origin;            ///< who asked for it: "quick.yaml:12", "--set rules.x=off"

@@ -9,7 +9,7 @@
 
 namespace assay::catalog {
 
-/// What rules in force are compared with.
+/// The standard that rules in force are compared with.
 struct RuleStandard {
   std::vector<Rule> rules;
   std::map<std::string, std::vector<RuleChange>> changes;  ///< by the workload that makes them
@@ -18,8 +18,8 @@ struct RuleStandard {
   [[nodiscard]] std::vector<Rule> of(const std::string& workload) const;
 };
 
-/// The rules that this program was built with: conf/rules and what conf/workloads changes, as they
-/// were shipped. What an installation has in its conf/ may differ; that is a difference like a
+/// The rules that this program was built with: conf/rules and the changes of conf/workloads, as
+/// shipped. An installation's own conf/ may differ; that is a difference like a
 /// suite's. Read once, from any thread.
 [[nodiscard]] const RuleStandard& shipped_rules();
 

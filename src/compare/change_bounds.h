@@ -18,17 +18,17 @@ struct Bound {
 /// kind usage.
 [[nodiscard]] Bound parse_bound(const std::string& text);
 
-/// What does not keep a bound, or cannot be said to.
+/// A violated bound, or one that cannot be checked.
 struct Excess {
-  std::size_t side = 0;     ///< which new one
+  std::size_t side = 0;     ///< index of the new side
   std::string case_name{};  ///< empty: about all of them
   std::string metric{};     ///< empty: the case is not compared
   std::string text{};       ///< a sentence without a full stop
 };
 
-/// A change for the worse that is certain and larger, whatever counts as the same; a case or metric
-/// of the base that cannot be compared; one that is measured once on each side; a metric that no
-/// case has. Empty when nothing is, or without a bound.
+/// Certain changes for the worse that are larger than a bound, whatever counts as the same; cases
+/// or metrics of the base that cannot be compared, or are measured once on each side; metrics that
+/// no case has. Empty if there are none, or without a bound.
 [[nodiscard]] std::vector<Excess> exceeded(const Comparisons& comparison,
                                            std::span<const Bound> bounds);
 

@@ -13,7 +13,7 @@
 
 namespace assay::compare {
 
-/// What may be said about a change, after the correction for all that were tested.
+/// The verdict on a change, after the correction for all tested ones.
 enum class Verdict { better, worse, same, unsure };
 
 constexpr auto enum_names(Verdict /*verdict*/) {
@@ -24,10 +24,10 @@ constexpr auto enum_names(Verdict /*verdict*/) {
 
 struct Options {
   double tolerance = 0.02;   ///< a change whose interval lies within ± this is the SAME
-  double level = 0.05;       ///< how probable a false alarm may be, over all headlines together
+  double level = 0.05;       ///< probability of a false alarm, over all headlines together
   bool all_metrics = false;  ///< also those that are not a case's headline
   std::vector<std::string> metrics{};  ///< these besides the headlines
-  bool invalid_too = false;            ///< compares what is not VALID, and says so
+  bool invalid_too = false;            ///< also compares results that are not VALID, and says so
 };
 
 /// One metric of a case over the rounds of both sides.
@@ -40,21 +40,21 @@ struct MetricChange {
   /// 95 %, of the change, by the steady steps of these very rounds (compare/step_errors.h); nothing
   /// for a metric that is not computed from them.
   std::optional<stats::Interval> steps{};
-  /// What a baseline tolerates, relative to its median; it takes the place of the tolerance.
+  /// The range that a baseline tolerates, relative to its median; it replaces the tolerance.
   std::optional<stats::Interval> tolerated{};
   double adjusted_p = 1;  ///< by Holm, over the headlines or over all other metrics
   Verdict verdict = Verdict::unsure;
   std::string note{};  ///< why it is unsure, and what would decide it
 };
 
-/// Something besides the results that is not the same on both sides.
+/// A difference between the sides other than the results.
 struct Difference {
   std::string what;  ///< "node 0: kernel"
   std::string base;
   std::string candidate;
 };
 
-/// A metric that was asked for and has no change.
+/// A requested metric without a change.
 struct LeftOut {
   std::string metric;
   std::string why;  ///< "the units differ: J and kJ"
@@ -71,12 +71,12 @@ struct CaseChange {
   std::vector<LeftOut> left_out{};
 };
 
-/// What one new side shows against the base.
+/// One new side compared with the base.
 struct Comparison {
   std::string name;
   std::vector<std::string> runs;
   std::vector<Difference> differences;  ///< of machines, programs and suites
-  std::vector<CaseChange> cases;        ///< in the order of the base; then what it does not have
+  std::vector<CaseChange> cases;        ///< in the order of the base, then those that it lacks
   Options options{};
 };
 
@@ -88,10 +88,9 @@ struct Comparisons {
   Options options;
 };
 
-/// Compares every new side with the base. A case is refused when it is on one side only, has
-/// another model or data, is not VALID or of a run that as a whole is not, or has no round with a
-/// headline. Throws Error of kind usage for a baseline against a baseline. Pure; uses all
-/// processors.
+/// Compares every new side with the base. A case is refused if it is on one side only, has another
+/// model or data, is not VALID or belongs to a run that is not, or has no round with a headline.
+/// Throws Error of kind usage for a baseline against a baseline. Pure; uses all processors.
 [[nodiscard]] Comparisons compare_sides(const Side& base, std::span<const Side> others,
                                         const Options& options);
 

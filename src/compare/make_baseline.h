@@ -15,18 +15,18 @@ struct BaselineOptions {
   double tolerance = 0.02;             ///< no range is narrower than ± this share of its median
   std::vector<std::string> metrics{};  ///< judged besides the headlines
   bool judged_only = false;            ///< leaves the other metrics out
-  bool invalid_too = false;            ///< takes what is not VALID as well
+  bool invalid_too = false;            ///< also takes results that are not VALID
 };
 
-/// What became of the runs, for people.
+/// The result, with notes for people.
 struct BaselineMaking {
   Baseline baseline;
   std::vector<std::string> notes{};  ///< "matmul: 2 rounds say little about the spread; …"
 };
 
-/// The half-width of a range: where 99 % of further rounds are expected when rounds are normally
+/// The half-width of a range: 99 % of further rounds are expected in it if rounds are normally
 /// distributed (Student's t · s · √(1 + 1/n), which is wide for few rounds and narrows with more),
-/// and at least `tolerance` of the median. With fewer than three values the spread is not known:
+/// and at least `tolerance` of the median. With fewer than three values the spread is unknown:
 /// then at least a tenth of the median. `values` are finite and not empty.
 [[nodiscard]] double tolerated_half_width(std::span<const double> values, double tolerance);
 

@@ -10,16 +10,16 @@ namespace assay::evidence {
 /// Whether `text` is one.
 [[nodiscard]] bool is_public_key(std::string_view text);
 
-/// What people compare: "SHA256:" and the base64, without padding, of the SHA-256 of the key's 32
-/// bytes. Empty when `public_key` is none.
+/// The text that people compare: "SHA256:" and the base64, without padding, of the SHA-256 of the
+/// key's 32 bytes. Empty if `public_key` is not a key.
 [[nodiscard]] std::string fingerprint(std::string_view public_key);
 
 /// A private Ed25519 key. Signs on any thread, one at a time.
 class SigningKey {
  public:
-  /// A new one, from the system's randomness.
+  /// A new key, from the system's randomness.
   [[nodiscard]] static SigningKey generate();
-  /// Of PEM text (PKCS #8). Throws Error of kind config at `where`.
+  /// From PEM text (PKCS #8). Throws Error of kind config at `where`.
   [[nodiscard]] static SigningKey from_pem(std::string_view pem, const std::string& where);
   SigningKey(SigningKey&&) noexcept;
   SigningKey& operator=(SigningKey&&) noexcept;
@@ -37,8 +37,8 @@ class SigningKey {
   std::string public_key_;
 };
 
-/// Whether `signature` (base64) is that of `data` by the owner of `public_key`. False for what is
-/// no key or no signature.
+/// Whether `signature` (base64) is that of `data` by the owner of `public_key`. False for anything
+/// that is not a key or not a signature.
 [[nodiscard]] bool is_signed_by(std::string_view public_key, std::string_view data,
                                 std::string_view signature);
 

@@ -14,7 +14,7 @@ namespace assay::evidence {
 
 inline constexpr int kSealSchema = 1;
 
-/// seal.json: what the controller states about a run when it has ended. It lists the files of the
+/// seal.json: the controller's statement about a run that has ended. It lists the files of the
 /// run directory itself; the journal among them lists those of the rounds.
 struct Seal {
   int schema = kSealSchema;
@@ -51,7 +51,7 @@ struct Seal {
 enum class SignatureState {
   valid,      ///< the owner of `public_key` signed exactly this list for exactly this run
   unsigned_,  ///< there is neither key nor signature: anybody can have written it
-  wrong,      ///< there is a key or a signature, and they do not fit
+  wrong,      ///< there is a key or a signature, and they do not match
 };
 
 constexpr auto enum_names(SignatureState /*state*/) {
@@ -61,7 +61,7 @@ constexpr auto enum_names(SignatureState /*state*/) {
 }
 
 struct SealCheck {
-  /// A listed file that is not as it was when the run was sealed.
+  /// A listed file that has changed since the run was sealed.
   struct Misfit {
     std::string name;
     FileMatch match = FileMatch::missing;
@@ -71,17 +71,17 @@ struct SealCheck {
   SignatureState signature = SignatureState::wrong;
   std::vector<Misfit> misfits;
 
-  /// It could be read, and all that it lists is as it was. The signature is another question.
+  /// It could be read, and all listed files are unchanged. The signature is a separate question.
   [[nodiscard]] bool fits() const noexcept { return seal && misfits.empty(); }
 };
 
-/// What measure_file gives for a file of the run directory; nothing: it is missing.
+/// The result of measure_file for a file of the run directory; nothing: it is missing.
 using Measure = std::function<std::optional<FileRecord>(const std::string& name)>;
 
 /// Reads and checks the text of a seal.json that belongs to `run_id`; a seal of another run, of an
 /// unknown schema, with names that are not plain or twice the same name is not read. `measure` is
-/// called for every listed file; what it throws goes through. What must be listed is for the
-/// caller.
+/// called for every listed file; its exceptions pass through. The caller checks which files must be
+/// listed.
 [[nodiscard]] SealCheck verify_seal(std::string_view text, const std::string& run_id,
                                     const Measure& measure);
 

@@ -8,7 +8,7 @@
 
 namespace assay::history {
 
-/// A page with a chart for every trend, its changes marked with what changed then. It needs no
+/// A page with a chart for every trend, its changes marked with what else changed. It needs no
 /// network. `links` leads from the page to the folder of results ("", "../results/"); without one,
 /// runs are not linked. `remarks` stand below the table.
 [[nodiscard]] std::string render_history_page(const History& history,

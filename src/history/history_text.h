@@ -13,12 +13,11 @@ namespace assay::history {
 [[nodiscard]] std::string show_time(std::int64_t ms);
 /// "SLOWER by 5.1 %", "BETTER by 3 %", "CHANGED by +2 %".
 [[nodiscard]] std::string change_words(const Trend& trend, const TrendChange& change);
-/// "nodes 0.kernel: 6.1 → 6.5": the first `most` of what changed with it, and how many there are
-/// besides.
+/// "nodes 0.kernel: 6.1 → 6.5": the first `most` of the differences, and the number of the others.
 [[nodiscard]] std::vector<std::string> cause_lines(const History& history, const Trend& trend,
                                                    const TrendChange& change, std::size_t most);
 
-/// For a terminal: a line for every trend, then the changes with what changed then.
+/// For a terminal: a line for every trend, then the changes with what else changed.
 [[nodiscard]] std::string render_history(const History& history, const report::ConsoleStyle& style);
 /// docs/history.md describes it.
 [[nodiscard]] Json history_to_json(const History& history);

@@ -10,7 +10,7 @@
 
 namespace assay::history {
 
-/// Makes the tables of run_index.h in a new file; leaves those that are there.
+/// Makes the tables of run_index.h in a new file; keeps existing ones.
 void create_tables(database::Database& database, int version);
 
 /// Writes runs into the index, within a transaction of the caller's. Ids are kept, so it must not
@@ -18,7 +18,7 @@ void create_tables(database::Database& database, int version);
 class IndexWriter {
  public:
   explicit IndexWriter(database::Database& database);
-  /// In the place of what was known of the folder.
+  /// Replaces the entry of the folder.
   void put(const RunRecord& run, const Stamp& stamp);
   void remove(const std::string& folder);
   /// Finds runs that are copies of another one, of the same id with the same rounds.

@@ -15,27 +15,27 @@ namespace assay::history {
 /// "runs/a/" is another name of "runs/a", and has no file name.
 [[nodiscard]] std::filesystem::path plain_folder(const std::filesystem::path& path);
 
-/// Throws Error of kind usage unless `path` is itself the folder of a run that is not going on: not
-/// a link, with a plan.json that is a plain file, or archived.
+/// Throws Error of kind usage unless `path` is itself the folder of a run that is not in progress:
+/// not a link, with a plan.json that is a plain file, or archived.
 void check_removable(const std::filesystem::path& path);
 
-/// Removes a run. It disappears at once and then goes file by file, so that nobody sees a part of
-/// one; links in it are removed and not followed. While it does so the run is locked: nobody can
-/// resume it. `latest` goes with the run that it points at. Throws what check_removable throws, and
-/// Error of kind environment.
+/// Removes a run. It disappears at once and is then removed file by file, so that nobody sees a
+/// part of it; links in it are removed and not followed. Meanwhile the run is locked: nobody can
+/// resume it. `latest` is removed with the run that it points at. Throws the errors of
+/// check_removable, and Error of kind environment.
 void remove_run(const std::filesystem::path& path);
 
-/// Another folder in the place of a run's, at once: whoever looks sees one or the other, and so
-/// does who comes after a loss of power. Nothing of the run is touched before. For one thread.
+/// Replaces a run's folder in one step: every reader sees one or the other, even after a loss of
+/// power. Nothing of the run changes before. For one thread.
 class Replacement {
  public:
   /// Makes a hidden folder beside the run, locked for other processes.
   explicit Replacement(const std::filesystem::path& run);
   Replacement(const Replacement&) = delete;
   Replacement& operator=(const Replacement&) = delete;
-  /// Removes what did not take the run's place.
+  /// Removes a new folder that did not replace the run's.
   ~Replacement();
-  /// Where the new folder is to be made; the caller makes it.
+  /// The path of the new folder; the caller makes it.
   [[nodiscard]] std::filesystem::path path() const;
   /// Syncs the new folder, puts it in the run's place, syncs that, and removes the old one. Throws
   /// Error of kind environment; the run's folder is the old one then, or the whole new one.
@@ -48,8 +48,8 @@ class Replacement {
   bool done_ = false;
 };
 
-/// What removals and replacements that were cut off have left in a folder of results; a run that
-/// was about to be replaced is put back. The number of folders removed.
+/// Removes the remains of interrupted removals and replacements in a folder of results; a run that
+/// was about to be replaced is put back. Returns the number of folders removed.
 std::size_t finish_removals(const std::filesystem::path& results);
 
 }  // namespace assay::history

@@ -10,7 +10,7 @@
 
 namespace assay::history {
 
-/// "steady_throughput > 100": of the median over the rounds of a case.
+/// "steady_throughput > 100": a condition on the median over the rounds of a case.
 struct Condition {
   enum class Relation { less, at_most, equal, at_least, greater };
 
@@ -32,7 +32,7 @@ struct Condition {
 [[nodiscard]] std::int64_t parse_when(const std::string& text, const std::string& option,
                                       std::int64_t now_ms);
 
-/// Which runs are meant: those that fit everything that is given.
+/// Selects runs: those that meet all given conditions.
 struct RunFilter {
   std::vector<std::string> cases{};  ///< any of them: a part of a name, or a pattern with * or ?
   std::vector<std::string> hosts{};  ///< any of them took part
@@ -68,11 +68,11 @@ struct FoundRun {
 /// In the order of their beginning. Throws Error of kind usage for a metric that no run has.
 [[nodiscard]] std::vector<FoundRun> find_runs(RunIndex& index, const RunFilter& filter);
 
-/// What a user should know about them: unreadable runs, those not judged, archived ones, and
-/// different ones with the same id.
+/// Remarks for the user about them: unreadable runs, those not judged, archived ones, and different
+/// ones with the same id.
 [[nodiscard]] std::vector<std::string> remarks_about(const std::vector<FoundRun>& runs);
 
-/// Whether a case is meant: one of the patterns fits, or there is none.
+/// Whether a case is selected: one of the patterns matches, or there is none.
 [[nodiscard]] bool case_fits(const std::string& name, const std::vector<std::string>& patterns);
 
 }  // namespace assay::history

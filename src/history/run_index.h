@@ -15,13 +15,13 @@ namespace assay::history {
 
 struct IndexOptions {
   std::chrono::milliseconds wait{10'000};  ///< for others that write the index
-  int threads = 0;                         ///< that read runs; 0: one a processor
-  bool rebuild = false;                    ///< forgets what is known and reads all runs again
+  int threads = 0;                         ///< number that read runs; 0: one per processor
+  bool rebuild = false;                    ///< forgets everything and reads all runs again
   /// Called from the thread that opens the index, when there are many runs to read.
   std::function<void(std::size_t done, std::size_t all)> progress{};
 };
 
-/// The index of a folder of results, a SQLite file in it. All that it holds is read from the run
+/// The index of a folder of results, a SQLite file in it. All its contents are read from the run
 /// directories; it can be deleted at any time. Several processes may use it at once.
 ///
 /// Tables: runs(id, folder, run_id, suite, state, problem, validity, started, ended, machine,
@@ -35,15 +35,15 @@ class RunIndex {
   static constexpr int kVersion = 3;
 
   /// Opens the index and brings it up to date with the folder: new runs, changed ones (by the
-  /// stamps of run_scan.h) and those that are gone. A damaged index, or one of an older version, is
-  /// made anew. One that is newer, or locked for longer than `wait`, or cannot be written, is left
-  /// alone, and this one lives in memory: messages() says so.
-  /// Throws Error of kind usage when there is no such folder.
+  /// stamps of run_scan.h) and missing ones. A damaged index, or one of an older version, is
+  /// rebuilt. One that is newer, or locked for longer than `wait`, or cannot be written, is not
+  /// changed, and this one lives in memory: messages() says so.
+  /// Throws Error of kind usage if there is no such folder.
   [[nodiscard]] static RunIndex open(const std::filesystem::path& results,
                                      const IndexOptions& options = {});
 
   [[nodiscard]] const std::filesystem::path& results() const noexcept { return results_; }
-  /// What a user should know, a sentence each.
+  /// Remarks for the user, a sentence each.
   [[nodiscard]] const std::vector<std::string>& messages() const noexcept { return messages_; }
   [[nodiscard]] std::size_t runs_read() const noexcept { return runs_read_; }
   [[nodiscard]] database::Database& database() noexcept { return database_; }
@@ -60,8 +60,8 @@ class RunIndex {
   std::size_t runs_read_ = 0;
 };
 
-/// Opens the index of `results` and asks it. An index that turns out to be damaged only then is
-/// made anew, and asked once more.
+/// Opens the index of `results` and queries it. If it turns out to be damaged only then, it is
+/// rebuilt and queried once more.
 template <class Query>
 auto ask_index(const std::filesystem::path& results, const IndexOptions& options, Query query) {
   try {
@@ -77,8 +77,8 @@ auto ask_index(const std::filesystem::path& results, const IndexOptions& options
 }
 
 /// Brings the entry of one run up to date, for the end of 'assay run' and 'assay report'. Waits for
-/// two seconds at most and never throws: what it cannot write, the next query does. `create`:
-/// begins an index where there is none.
+/// two seconds at most and never throws: the next query writes what it could not. `create`: starts
+/// an index if there is none.
 void index_run(const std::filesystem::path& run, bool create) noexcept;
 
 }  // namespace assay::history

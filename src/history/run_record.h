@@ -28,17 +28,17 @@ constexpr auto enum_names(RunState /*state*/) {
 }
 
 struct CaseRecord {
-  std::string name;  ///< without the number of rounds, which is no part of what is measured
+  std::string name;  ///< without the number of rounds, which is not part of the work
   judge::Validity validity = judge::Validity::incomplete;
   std::string headline;
   std::vector<judge::Summary> metrics;
   compare::Leaves configuration;
 };
 
-/// What the history knows of a run: all of it is read from its folder.
+/// The history's data of a run, all of it read from its folder.
 struct RunRecord {
   std::string folder;  ///< its name in the folder of results
-  std::string run_id;  ///< the folder's name where nothing else tells it
+  std::string run_id;  ///< the folder's name if no file has it
   std::string suite;
   RunState state = RunState::no_result;
   std::string problem;  ///< for people; empty: none
@@ -51,13 +51,13 @@ struct RunRecord {
   compare::Leaves environment;
   std::vector<CaseRecord> cases;
   Labels labels;
-  std::string archived;  ///< its packed file, where its files were packed; empty: they are there
+  std::string archived;  ///< its packed file, if its files were packed; empty: they are there
 };
 
 /// A larger result.json is not read.
 inline constexpr std::uintmax_t kMaxResultBytes = std::uintmax_t{512} << 20;
 
-/// Never throws for what the folder holds: a run that cannot be read is a record that says why.
+/// Never throws because of the folder's contents: the record of an unreadable run says why.
 [[nodiscard]] RunRecord read_run(const std::filesystem::path& run);
 
 /// "node1", "node1, node2", "node1 … node8 (8 nodes)"; "unknown" for none.

@@ -7,8 +7,8 @@
 
 namespace assay::history {
 
-/// By which a run that was changed is known: result.json is written anew, and files of the run's
-/// folder are replaced or added.
+/// Reveals that a run has changed: result.json is rewritten, and files of the run's folder are
+/// replaced or added.
 struct Stamp {
   std::int64_t result_mtime_ns = 0;
   std::int64_t result_bytes = -1;  ///< -1: there is none
@@ -25,15 +25,15 @@ struct RunFolder {
 /// Throws Error of kind usage when there is no such folder, or none that can be read.
 void require_results(const std::filesystem::path& results);
 
-/// The folders in `results`, but for hidden ones and links ("latest"), by name. Whether they are
-/// runs is seen when they are read. Throws as require_results() does.
+/// The folders in `results`, except hidden ones and links ("latest"), by name. Reading them shows
+/// whether they are runs. Throws as require_results() does.
 [[nodiscard]] std::vector<RunFolder> scan_results(const std::filesystem::path& results,
                                                   int threads);
 
-/// The stamp of one folder; that of no folder for what is not there.
+/// The stamp of one folder; that of no folder if it does not exist.
 [[nodiscard]] Stamp stamp_of(const std::filesystem::path& run);
 
-/// Whether a folder holds a run, or what is left of one: plan.json, result.json or journal.jsonl.
+/// Whether a folder contains a run or its remains: plan.json, result.json or journal.jsonl.
 [[nodiscard]] bool looks_like_run(const std::filesystem::path& folder);
 
 }  // namespace assay::history

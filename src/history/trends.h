@@ -36,8 +36,8 @@ constexpr auto enum_names(Direction /*direction*/) {
 struct TrendChange {
   stats::ChangePoint point;  ///< `at` is an index into the trend's points
   Direction direction = Direction::other;
-  /// What else changed: from the run before to the first of the new level; where that is nothing,
-  /// what changed nearest to it, at most two runs away. The most telling first.
+  /// Other differences from the previous run to the first of the new level; if there are none, the
+  /// nearest ones, at most two runs away. The most telling first.
   std::vector<compare::Difference> differences{};
   std::size_t differs_at = 0;  ///< the point with which it changed
 };

@@ -15,13 +15,13 @@ namespace assay::judge {
 
 struct CaseResult;
 
-/// What a case is called in every run, however often it is repeated: its name, without the number
-/// of rounds where the name is made of its key ("matmul:assay:cpu:1:2:5").
+/// The name of a case in every run, however often it is repeated: without the number of rounds if
+/// the name is its key ("matmul:assay:cpu:1:2:5").
 [[nodiscard]] std::string case_identity(const CaseResult& result);
 [[nodiscard]] std::string case_identity(const plan::CasePlan& plan);
 
-/// The settings that say what was computed: of two cases that differ in one of them, neither is
-/// faster than the other. Keys are those of the settings; what is not set is left out.
+/// The settings that determine the work: two cases that differ in one of them cannot be compared.
+/// Keys are those of the settings; unset ones are left out.
 [[nodiscard]] std::map<std::string, std::string> work_of(
     const std::vector<plan::Setting>& settings);
 

@@ -10,8 +10,8 @@
 
 namespace assay::judge {
 
-/// What the evidence of a run shows about the challenge in its plan (docs/tester.md). Whether the
-/// challenge is one of the tester's is for the tester to say.
+/// The facts in a run's evidence about the challenge in its plan (docs/tester.md). The tester
+/// decides whether the challenge is one of its own.
 class ChallengeAnswer {
  public:
   explicit ChallengeAnswer(const plan::Plan& plan);

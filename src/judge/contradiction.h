@@ -6,7 +6,7 @@
 
 namespace assay::judge {
 
-/// What a rank says, and by how much it cannot be.
+/// An impossible statement of a rank, and by how much it is impossible.
 struct Contradiction {
   double seconds = 0;  ///< 0: there is none
   std::string detail{};
@@ -17,7 +17,7 @@ struct Contradiction {
   }
 };
 
-/// How long what a rank logged can have taken.
+/// The longest time that anything in a rank's log can have taken.
 struct Lifetime {
   double seconds = 0;
   double allowed = 0;   ///< the same with what the clocks may differ by
@@ -27,13 +27,13 @@ struct Lifetime {
 // Between a length of time by one clock and by another: NTP slews, and stamps have milliseconds.
 inline constexpr double kSpanSlack_s = 0.1;
 inline constexpr double kSpanSlackShare = 1e-3;
-/// With what two clocks that somebody keeps may differ by, and `slack_s`.
+/// `seconds` plus the difference that two well-kept clocks may have, and `slack_s`.
 [[nodiscard]] Lifetime lifetime(double seconds, double slack_s, std::string words);
 
 /// "rank 0 on node0: STEP_END in line 61 of case/round1/node0_noderank0/rank0.out.log"
 [[nodiscard]] std::string rank_and_line(const RankEvidence& rank, const LoggedEvent& event);
 
-/// What a program says that things took, against how long it can have lived.
+/// Compares the durations that a program reports with the time that it can have lived.
 [[nodiscard]] Contradiction check_said_times(const RankEvidence& rank, const Lifetime& life);
 
 /// "…; 2 more ranks do the same".

@@ -12,12 +12,12 @@ struct RoundContext;
 
 /// The evaluations of one rank inside the training, on the round's axis.
 struct EvaluationWindows {
-  std::vector<Window> windows;  ///< those that say how long they took, in order, not overlapping
-  std::vector<double> untimed;  ///< ends of those that do not
+  std::vector<Window> windows;  ///< those with a known duration, in order, not overlapping
+  std::vector<double> untimed;  ///< ends of the others
   double sum = 0;               ///< of all `time` values
   double covered = 0;           ///< length of `windows`
 
-  /// How much of [a, b] was evaluation; nothing when an untimed evaluation ended in it.
+  /// The part of [a, b] that was evaluation; nothing if an untimed evaluation ended in it.
   [[nodiscard]] std::optional<double> within(double a, double b) const;
 };
 
@@ -27,7 +27,7 @@ struct EvaluationWindows {
 /// The checkpoints (PHASE) of one rank inside the training, on the round's axis.
 [[nodiscard]] std::vector<Window> checkpoint_windows(const Timeline& timeline,
                                                      const RankEvidence& rank, const Window& train);
-/// Sorts windows by their start and makes one of those that overlap.
+/// Sorts windows by their start and merges overlapping ones.
 void join_overlapping(std::vector<Window>& windows);
 
 /// Whether a metric of that name in EVALUATE or FINISHED is the target's: the same name, with or

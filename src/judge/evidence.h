@@ -85,27 +85,28 @@ struct LoggedEvent {
   std::string name{};      ///< "TRAIN_END"
 };
 
-/// One field of an event, as a finding shows it.
+/// One field of an event, in the form that a finding shows.
 struct SaidValue {
   LoggedEvent event;
   std::int64_t step = kNoTime;
   std::string key{};
   std::string shown{};  ///< "-32", "NaN", "'abc'"
-  double number = 0;    ///< where it is a finite one
+  double number = 0;    ///< its value if it is finite
 };
 
-/// The agent saw lines come over `came_in_s` at least, and by one of their own clocks they were
-/// written within `said_in_s`, up to `slow_line`: where the two differ most. Seconds; both 0:
-/// nothing was compared.
+/// The agent saw lines arrive over at least `came_in_s`, but by one of their own clocks they were
+/// written within `said_in_s`, up to `slow_line`: the place with the largest difference. Seconds;
+/// both 0: nothing was compared.
 struct SeenSpan {
   double came_in_s = 0;
   double said_in_s = 0;
   LoggedEvent slow_line;
 };
 
-/// What a log says that can be held against the agent's clocks and against itself (log_audit.h).
+/// Statements of a log that can be checked against the agent's clocks and the log itself
+/// (log_audit.h).
 struct LogAudit {
-  std::uint64_t step_ends = 0;  ///< all of them, also those outside of the training
+  std::uint64_t step_ends = 0;  ///< all of them, even outside the training
   std::uint64_t train_starts = 0;
   std::uint64_t train_ends = 0;
   bool training_open = false;  ///< the last of both was a TRAIN_START
@@ -113,15 +114,15 @@ struct LogAudit {
   LoggedEvent mono_last;
   LoggedEvent wall_first;  ///< the smallest wall_ms
   LoggedEvent wall_last;
-  /// By how much wall and monotonic clock went apart between the beginning and the end of the log.
+  /// The drift between wall and monotonic clock from the beginning to the end of the log.
   std::optional<double> clocks_apart_s;
-  double clocks_allowed_s = 0;  ///< of it, what a process that is not scheduled explains
+  double clocks_allowed_s = 0;  ///< the part of it that a process without CPU time explains
   std::uint64_t repeated = 0;   ///< STEP_ENDs that are equal to one before, times included
   LoggedEvent first_repeated;
   std::uint64_t counters_back =
       0;  ///< step numbers that did not rise, num_trained_samples that fell
   LoggedEvent first_back;
-  /// Beyond the moment at which the agent had the line already (arrivals.h), the worst; seconds.
+  /// The worst lead over the time at which the agent already had the line (arrivals.h); seconds.
   double mono_ahead_s = 0;
   double wall_ahead_s = 0;
   LoggedEvent mono_ahead;
@@ -129,7 +130,7 @@ struct LogAudit {
   SeenSpan by_mono;
   SeenSpan by_wall;
   std::uint64_t lengths = 0;        ///< steps that could be compared with the one before
-  std::uint64_t lengths_alike = 0;  ///< of them, those that took as long to the microsecond
+  std::uint64_t lengths_alike = 0;  ///< those of them with the same length to the microsecond
   /// The longest time that a field of EVALUATE, PHASE or STEP_END says something took.
   SaidValue longest_said;
   /// EVALUATE or PHASE checkpoint whose `time` is longest beyond what had passed since the rank's
@@ -138,18 +139,18 @@ struct LogAudit {
   double pause_room_s = 0;    ///< of long_pause: what had passed
   double pause_excess_s = 0;  ///< of long_pause; 0: every pause fits
   LoggedEvent pause_since;
-  /// By how much mono_us fell from a line to a later one, the most, and all falls together; a
-  /// STEP_END behind the TRAIN_END that follows it counts as a fall too. Seconds.
+  /// The largest fall of mono_us from a line to a later one, and the sum of all falls; a
+  /// STEP_END behind the TRAIN_END that follows it counts as a fall, too. Seconds.
   double back_s = 0;
   double back_sum_s = 0;
   LoggedEvent back;
-  std::uint64_t impossible_counts = 0;  ///< counts and times that are no number, negative or absurd
+  std::uint64_t impossible_counts = 0;  ///< counts and times that are negative, absurd or no number
   SaidValue first_impossible;
-  std::uint64_t unreadable_shares = 0;  ///< accuracies that are no finite number
+  std::uint64_t unreadable_shares = 0;  ///< accuracies that are not finite
   SaidValue first_unreadable_share;
 };
 
-/// What a worker of an AutoML experiment logged of one trial.
+/// The log of one trial by a worker of an AutoML experiment.
 struct TrialLog {
   std::int64_t trial = 0;
   double samples = 0;            ///< of complete epochs, all attempts
@@ -211,20 +212,20 @@ struct RankEvidence {
   std::optional<Instant> end;
   std::optional<ExitStatus> exit;
   std::optional<EndedBy> ended_by;  ///< nothing: there is no rank_exit
-  /// Of a job that a service ran, nobody saw exec or exit. `start` and `end` are then on the
-  /// service's clock, both of their readings the same; or, where it does not tell them, when the
-  /// controller learned of them, on its own clocks.
+  /// If a service ran the job, no agent saw exec or exit. `start` and `end` are then on the
+  /// service's clock, both of their readings the same; or, if it does not report them, the times
+  /// at which the controller learned of them, on its own clocks.
   bool by_service = false;
   std::optional<Instant> learned{};  ///< of the start, on the controller's clocks
-  double learned_late_s = 0;         ///< it may have been so much earlier
-  double end_late_s = 0;             ///< and the end, where it is the controller's
-  /// From when the controller asked for the job to when it saw its end, and that moment; by its own
-  /// clocks.
+  double learned_late_s = 0;         ///< it may have been this much earlier
+  double end_late_s = 0;             ///< the same for the end, if it is the controller's
+  /// The time from the controller's request for the job to when it saw its end, and that moment; by
+  /// its own clocks.
   std::optional<double> job_within_s{};
   std::optional<Instant> seen_end{};
   std::uint64_t dropped_bytes = 0;
   std::optional<CpuSet> bound{};   ///< nothing: to no CPU in particular
-  std::optional<CpuSet> ran_on{};  ///< of a bound rank, where it was seen; nothing: nowhere
+  std::optional<CpuSet> ran_on{};  ///< the CPUs on which a bound rank was seen; nothing: none
   std::optional<std::uint64_t> output_bytes{};  ///< that the agent had received when it ended
   std::optional<std::uint64_t> seen_steps{};    ///< STEP_ENDs in them
   std::string log_path;                         ///< relative to the run directory
@@ -242,12 +243,12 @@ struct NodeEvidence {
   std::optional<double> clock_measured_s{};
   double clock_uncertainty_s = 0;  ///< of clock_measured_s
   std::uint64_t killed_leftovers = 0;
-  /// Of a node where a head starts processes: how many of them were seen at once. Nothing: the
-  /// agent started the ranks itself, or did not tell.
+  /// On a node where a head starts processes: how many of them were seen at once. Nothing: the
+  /// agent started the ranks itself, or did not report it.
   std::optional<std::int64_t> seen_processes{};
   std::optional<bool> caches_dropped{};            ///< nothing: not asked for
   std::string caches_how{};                        ///< or why not
-  std::optional<telemetry::MachineUse> machine{};  ///< nothing: its agent did not tell
+  std::optional<telemetry::MachineUse> machine{};  ///< nothing: its agent did not report it
 };
 
 /// A hole that the agent itself reported.
@@ -258,34 +259,34 @@ struct GapEvidence {
   std::string reason;
 };
 
-/// What a workload of ais-bench reported with set_result, and when it did what.
+/// The results that a workload of ais-bench reported with set_result, and its phases.
 struct AisEvidence {
   aisbench::SetResultCalls reported;
   aisbench::Phase prepare;
   aisbench::Phase dataload;
   aisbench::Phase proc;
   aisbench::Phase total;
-  std::string prepare_how;  ///< where the phase comes from, for people
+  std::string prepare_how;  ///< the origin of the phase, for people
   std::string dataload_how;
   std::string proc_how;
 };
 
-/// A round's job in a cloud, as its service saw it, and what ais-bench's rules make of its files.
+/// A round's job in a cloud, as its service saw it, and its results by ais-bench's rules.
 struct AisJobEvidence {
   aisbench::Phase prepare;    ///< the upload, until the job was created
   aisbench::Phase proc;       ///< the job, by the service, moved to the controller's clock
-  std::int64_t moved_ns = 0;  ///< by so much; 0: the clocks agreed within a second
+  std::int64_t moved_ns = 0;  ///< by this much; 0: the clocks agreed within a second
   aisbench::Phase total;      ///< from the upload to the results
   std::optional<double> device_util_percent;
   std::optional<aisbench::Results> results{};  ///< only when they are complete
 };
 
-/// What the journal recorded about the evidence of a round (docs/evidence.md).
+/// The journal's records about the evidence of a round (docs/evidence.md).
 struct RecordedChain {
   int node = 0;
   std::string host;
   std::vector<std::string> seen;  ///< heads that came while the round ran, in their order
-  std::string last;               ///< the head when the node had ended; empty: it never told
+  std::string last;               ///< the head when the node had ended; empty: never reported
 };
 struct RecordedEvidence {
   bool listed = false;                      ///< the controller listed the round's files
@@ -294,7 +295,7 @@ struct RecordedEvidence {
   std::vector<RecordedChain> chains;        ///< by node
 };
 
-/// The files of a round against what was recorded; each problem is "place: what is wrong".
+/// The files of a round compared with the records; each problem is "place: what is wrong".
 struct RoundIntegrity {
   RecordedEvidence recorded;
   std::size_t files = 0;  ///< listed files that the judge reads
@@ -309,8 +310,8 @@ struct RoundEvidence {
   int round = 1;
   RoundStatus status = RoundStatus::not_run;
   std::string reason;
-  std::string advice{};         ///< what whoever ended it says to do then
-  std::vector<int> culprits{};  ///< ranks that the others waited for, where that could be told
+  std::string advice{};                         ///< from the code that ended it
+  std::vector<int> culprits{};                  ///< ranks that the others waited for, if known
   std::vector<RoundStatus> earlier_attempts{};  ///< how those ended that were run again
   std::optional<Instant> start;  ///< round_start and round_end, on the controller's clocks
   std::optional<Instant> end;

@@ -11,13 +11,13 @@
 
 namespace assay::judge {
 
-/// What a case is held against.
+/// The expected results of a case.
 struct ExpectedCase {
   const baseline::CaseEntry* entry = nullptr;  ///< nullptr: there is none, and `absent` says why
   std::string absent{};
 };
 
-/// The baseline that a plan holds its cases against.
+/// The baseline that a plan compares its cases with.
 class Expectations {
  public:
   /// A baseline that cannot be read, or is not what its hash says, becomes the reason why nothing

@@ -15,10 +15,10 @@ namespace assay::judge {
 /// Throws Error only when plan.json or the journal cannot be read at all.
 [[nodiscard]] RunResult judge_run(const store::RunDir& run);
 
-/// Whether a run is what was recorded when it was measured.
+/// Whether a run is unchanged since it was measured.
 struct EvidenceCheck {
   RunSeal seal;  ///< as in the result of judge_run()
-  /// Every file that is changed, gone or added; why the seal does not fit.
+  /// Every file that was changed, removed or added; why the seal does not match.
   std::vector<std::string> faults{};
   /// invalid: something was changed; incomplete: there is no seal, or nobody signed it.
   Validity validity = Validity::valid;
@@ -28,12 +28,12 @@ struct EvidenceCheck {
 /// judge_run().
 [[nodiscard]] EvidenceCheck check_evidence(const store::RunDir& run);
 
-/// Where a case stands that is repeated until its result is certain, by the rounds in the run's
-/// directory that were begun. Throws Error when the journal cannot be read at all.
+/// The progress of a case that is repeated until its result is certain, from the rounds in the
+/// run's directory that were begun. Throws Error if the journal cannot be read at all.
 [[nodiscard]] RepeatState repeats_so_far(const store::RunDir& run, const plan::CasePlan& case_plan);
 
-/// Why a case with CasePlan::only_if is not to be run, by what the run's directory holds so far;
-/// nothing: all of its conditions hold. Throws Error when the journal cannot be read at all.
+/// Why a case with CasePlan::only_if must not be run, from the contents of the run's directory so
+/// far; nothing: all of its conditions hold. Throws Error if the journal cannot be read at all.
 [[nodiscard]] std::optional<std::string> unmet_condition(const store::RunDir& run,
                                                          const plan::CasePlan& case_plan);
 

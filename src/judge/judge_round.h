@@ -11,16 +11,16 @@
 namespace assay::judge {
 
 /// Metrics, findings and verdict of one round from its evidence. Pure: the same evidence gives the
-/// same result. `facts`, when given, receives what the rules were applied to (without the metrics).
+/// same result. `facts`, if given, receives the facts that the rules were applied to (no metrics).
 [[nodiscard]] RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidence,
                                       Facts* facts = nullptr);
 
-/// A result with what the plan says of the case, and nothing else.
+/// A result that contains only the plan's data of the case.
 [[nodiscard]] CaseResult planned_result(const plan::CasePlan& plan);
 
 /// Statistics over the completed rounds, rules of the case and its verdict; warm-up rounds are in
-/// none of them. `repeats_ended`: why the journal says that no further round was needed.
-/// `expected`: what the case is held against. Pure.
+/// none of them. `repeats_ended`: the journal's reason why no further round was needed.
+/// `expected`: the expected results of the case. Pure.
 [[nodiscard]] CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> rounds,
                                         std::string repeats_ended = {},
                                         const std::optional<ExpectedCase>& expected = {});

@@ -19,19 +19,19 @@ namespace assay::judge {
                                                     std::string_view key);
 
 /// Fills RankLog::audit and RankLog::trials from the events of one rank's log, in one pass and
-/// bounded memory. It states what the log says; what that means is decided by plausibility.cpp and
-/// completeness.cpp, which know when the rank ran.
+/// bounded memory. It only states the log's contents; plausibility.cpp and completeness.cpp, which
+/// know when the rank ran, decide what they mean.
 class LogAuditor {
  public:
   /// `log` and `plan` live longer. Of a command per node or of a job's head, several processes
   /// write into the log: their counters and lines are not compared with each other.
   LogAuditor(RankLog& log, const plan::CasePlan& plan);
 
-  /// When the agent had how much of the log; lives longer.
+  /// The arrival times of the log's parts; lives longer.
   void use(const Arrivals* arrivals) noexcept { arrivals_ = arrivals; }
   /// `at`: the event's stamp as the judge takes it.
   void see(const perflog::Event& event, const Stamp& at);
-  /// The log is over: says what can only be said at the end (LogAudit::clocks_apart_s).
+  /// The log is over: fills the fields that need its end (LogAudit::clocks_apart_s).
   void on_end();
 
  private:

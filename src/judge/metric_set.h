@@ -10,7 +10,7 @@
 
 namespace assay::judge {
 
-/// The metrics of one round while they are computed. What is not finite never gets in.
+/// The metrics of one round while they are computed. Values that are not finite are never added.
 class MetricSet {
  public:
   /// `name` is one of catalog::known_metrics(): another one is a defect, and throws Error of kind
@@ -39,7 +39,7 @@ class MetricSet {
 /// An empty series of catalog::known_series(); another name throws Error of kind internal.
 [[nodiscard]] Series make_series(std::string_view name, std::string label);
 
-/// A number that rules check, and the ranks or nodes that it refers to.
+/// A number that rules check, with its ranks or nodes.
 struct Fact {
   double value = 0;
   std::string detail;  ///< "ranks 3, 7–12 on node1"

@@ -30,11 +30,11 @@ class OutputReader {
 
   /// Text of line number `line`; `ends`: the line is complete with it.
   void read(std::string_view text, std::uint64_t line, bool ends);
-  /// Output is missing here: halves of lines on both sides of it are not looked at.
+  /// Output is missing here: the halves of lines on both sides of the gap are ignored.
   void hole();
-  /// What follows comes after a PerfLog event of that time.
+  /// The following text comes after a PerfLog event of that time.
   void passed(const Stamp& at) noexcept;
-  /// What follows comes after the end of that step.
+  /// The following text comes after the end of that step.
   void passed_step(std::int64_t step) noexcept;
   /// There are metrics to look for.
   [[nodiscard]] bool wanted() const noexcept;

@@ -11,7 +11,7 @@
 
 namespace assay::judge {
 
-/// A number that an output metric found, and when.
+/// A number that an output metric found, and its time.
 struct OutputPoint {
   double value = 0;
   Stamp at{};                   ///< of the last PerfLog event before it in the log
@@ -19,7 +19,7 @@ struct OutputPoint {
 };
 
 /// The numbers that an output metric found in one rank's log, in order, however many they are:
-/// beyond 2^22, every second, fourth, … is kept for the median; all else stays exact.
+/// beyond 2^22, every second, fourth, … is kept for the median; everything else stays exact.
 class OutputValues {
  public:
   OutputValues() = default;
@@ -53,7 +53,7 @@ class OutputValues {
   double min_ = 0;
   double max_ = 0;
   double sum_ = 0;
-  double lost_ = 0;  // what rounding took from sum_
+  double lost_ = 0;  // the rounding error of sum_
   std::int64_t last_step_ = kNoTime;
   std::vector<double> kept_;
   std::uint64_t kept_every_ = 1;

@@ -31,8 +31,8 @@ struct PowerSource {
   std::string name;
   std::vector<stats::Sample> power;   ///< W
   std::vector<stats::Sample> energy;  ///< J since the first sample, never falls
-  /// Moments at which the recorded counter fell (a reset, a wrap) or leapt by what no source can
-  /// draw: what passed there is the integral of the power, or not counted where that is not known.
+  /// Times at which the recorded counter fell (a reset, a wrap) or jumped by more than any source
+  /// can draw: the integral of the power replaces the difference, or nothing if that is unknown.
   std::vector<double> breaks{};
 };
 [[nodiscard]] PowerSource power_source(const SourceRows& rows);
@@ -46,9 +46,10 @@ struct NodePower {
 [[nodiscard]] NodePower node_power(const std::vector<SourceRows>& sources);
 
 /// Energy of one source over a window, by its counter and by integrating its power; each is there
-/// where its samples cover 90 % of the window. A counter is interpolated to the window's edges, and
-/// what it does not reach counts with its mean; one that stands still while the source draws power
-/// is none. Power is integrated by the trapezoid rule and held beyond the first and last sample;
+/// if its samples cover 90 % of the window. A counter is interpolated to the window's edges, and
+/// parts that it does not reach count with its mean; a counter that stands still while the source
+/// draws power is ignored. Power is integrated by the trapezoid rule and extended beyond the first
+/// and last sample;
 /// `slack` seconds at each edge count as covered, holes of more than half a minute do not.
 struct SourceEnergy {
   std::optional<double> counter;
@@ -68,7 +69,7 @@ struct Energy {
 };
 [[nodiscard]] Energy energy_of(const NodePower& node, const Window& window, double slack);
 
-/// Moments in the window at which power is looked at: its edges and the samples, at most 20,000.
+/// Times in the window at which power is evaluated: its edges and the samples, at most 20,000.
 [[nodiscard]] std::vector<double> power_moments(const std::vector<NodePower>& nodes,
                                                 const Window& window);
 /// The sum of the node's sources at these moments.

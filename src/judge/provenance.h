@@ -23,7 +23,8 @@ void state_changes(const std::vector<RoundResult>& rounds, Facts& facts);
 /// relaxed by the standard that this program was built with.
 void add_configuration(const plan::Plan& plan, const plan::CasePlan& case_plan, CaseResult& result);
 
-/// The beginning of the origin of a difference that is only that the rule is newer than the plan.
+/// The beginning of the origin of a difference that only means that the rule is newer than the
+/// plan.
 inline constexpr std::string_view kNotInPlan = "not in the plan, which Assay";
 
 }  // namespace assay::judge

@@ -23,7 +23,7 @@ class GrowingLog {
   /// `file` without a rotation's suffix; it need not exist.
   explicit GrowingLog(std::filesystem::path file) : file_(std::move(file)) {}
 
-  /// Looks at the parts. False: what was read before is not what is there (a file was cut or
+  /// Looks at the parts. False: earlier contents have changed (a file was cut or
   /// replaced), so that everything known about the log is void; it then begins anew.
   [[nodiscard]] bool look();
 

@@ -19,7 +19,7 @@ namespace assay::live {
 class LineIndex {
  public:
   static constexpr std::size_t kMaxLine = 64U << 10;
-  /// What is indexed of one log; lines beyond are only in the file.
+  /// The indexed part of one log; lines beyond are only in the file.
   static constexpr std::uint64_t kMaxLines = 50'000'000;
 
   /// `start_ms`: when the log began (Unix epoch), for its lines before the first with a time.
@@ -33,7 +33,7 @@ class LineIndex {
   std::uint64_t scan(std::uint64_t bytes);
   /// Nobody writes any more: text behind the last newline is a line.
   void finish();
-  /// Whether scan() has come to the end of what look() saw, but for an unfinished line.
+  /// Whether scan() has reached the end of what look() saw, except for an unfinished line.
   [[nodiscard]] bool at_end() const noexcept { return at_end_; }
 
   /// Of the lines that nobody has taken yet, in order.

@@ -20,7 +20,7 @@ struct MetricsQuery {
   bool operator==(const MetricsQuery&) const = default;
 };
 
-/// What a series is about.
+/// The subject of a series.
 enum class Scope : std::uint8_t { job, rank, node, device };
 
 constexpr auto enum_names(Scope /*scope*/) {
@@ -44,7 +44,7 @@ class Metrics {
   explicit Metrics(std::uint64_t generation = 1);
   ~Metrics();
 
-  /// Takes up what is new, at most `bytes` of it.
+  /// Reads new data, at most `bytes` of it.
   void look(const RunWatch& watch, std::uint64_t bytes);
 
   /// {"series": [{"name", "title", "unit", "scope", "of", "host"?, "replaces_from", "points"}],

@@ -9,7 +9,7 @@
 
 namespace assay::live {
 
-/// What a line of a log is to a reader.
+/// The kind of a line for a reader.
 enum class Level : std::uint8_t { text, perf, warning, error };
 
 constexpr auto enum_names(Level /*level*/) {

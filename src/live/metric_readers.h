@@ -34,7 +34,7 @@ enum class MetricName : std::uint8_t {
 /// What programs that draw curves call it, with its unit: "train/loss", "power_watts".
 [[nodiscard]] std::string_view curve_tag(MetricName name);
 
-/// Where readers put what they find. Times are Unix seconds of the controller's clock.
+/// The sink for readers' values. Times are Unix seconds of the controller's clock.
 struct MetricSink {
   std::function<void(MetricName, Scope, int node, int item, double t, double value)> value{};
   /// Done by a rank between two moments; `of_all`: it counts for all ranks.

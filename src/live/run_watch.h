@@ -58,7 +58,7 @@ class RunWatch {
 
   explicit RunWatch(std::filesystem::path run);
 
-  /// Reads what is new. False: the journal is another one than before, and everything is void.
+  /// Reads new events. False: the journal is a different one, and everything is void.
   [[nodiscard]] bool look();
 
   [[nodiscard]] const std::vector<LogFile>& logs() const noexcept { return logs_; }
@@ -69,7 +69,7 @@ class RunWatch {
   [[nodiscard]] bool ended() const noexcept { return ended_; }
   /// Why files of a round that goes on cannot be read here; empty: they can.
   [[nodiscard]] const std::string& late() const noexcept { return late_; }
-  /// Seconds that a node's wall clock is ahead of the controller's; 0 where it is not known.
+  /// Seconds by which a node's wall clock is ahead of the controller's; 0 if unknown.
   [[nodiscard]] double clock_offset(int node) const;
 
  private:

@@ -11,7 +11,7 @@ namespace assay::live {
 /// Seconds since the Unix epoch, and a value; NaN is a gap.
 using Point = std::pair<double, double>;
 
-/// A stretch of a series. `replaces_from`: who has points from there on drops them first.
+/// A stretch of a series. `replaces_from`: earlier points from there on are replaced.
 struct Stretch {
   std::vector<Point> points{};
   double replaces_from = 0;
@@ -35,7 +35,7 @@ class ThinnedSeries {
   void add(double t, double value);
   /// Keeps fewer from now on.
   void limit(std::size_t most);
-  /// At most about `count` points, the extremes of what they stand for.
+  /// At most about `count` points, the extremes of the points that they represent.
   [[nodiscard]] Stretch points(const Span& span, std::size_t count) const;
   [[nodiscard]] double newest() const noexcept { return newest_; }
   [[nodiscard]] bool empty() const noexcept { return buckets_.empty(); }

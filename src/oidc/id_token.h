@@ -8,7 +8,7 @@
 
 namespace assay::oidc {
 
-/// What a token that was asked for says.
+/// The claims of a requested token.
 struct Expected {
   std::string issuer{};
   std::string client{};

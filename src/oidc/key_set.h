@@ -21,7 +21,7 @@ namespace assay::oidc {
 class KeySet {
  public:
   /// Takes RSA keys of 2,048 bits or more and keys on the curve P-256; keys of other kinds and for
-  /// other uses are left out. Throws Error of kind environment for what is not a set of keys.
+  /// other uses are left out. Throws Error of kind environment for anything but a set of keys.
   [[nodiscard]] static KeySet parse(const Json& json, const std::string& where);
 
   /// An empty id stands for the only key.

@@ -33,7 +33,7 @@ class HeadReader {
  public:
   explicit HeadReader(std::string where) : where_(std::move(where)) {}
   /// Gives the bytes that it took: all of them unless the head ends inside. Throws Error of kind
-  /// config at `where` for what is no head.
+  /// config at `where` for anything that is not a head.
   std::size_t feed(std::string_view bytes);
   [[nodiscard]] bool complete() const noexcept { return complete_; }
   [[nodiscard]] const Contents& contents() const noexcept { return contents_; }

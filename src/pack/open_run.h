@@ -5,7 +5,7 @@
 
 namespace assay::pack {
 
-/// Whether `path` is a packed run, or what is left of an archived one.
+/// Whether `path` is a packed run, or the remains of an archived one.
 [[nodiscard]] bool is_packed(const std::filesystem::path& path);
 
 /// Opens a packed run (a file of 'assay pack', or the folder of an archived run) as `folder`/run

@@ -21,7 +21,7 @@ struct PackedFile {
   std::string sha256{};  ///< of its content, 64 lower-case hex digits
 };
 
-/// What a packed run holds, sorted by path.
+/// The contents of a packed run, sorted by path.
 struct Contents {
   std::string run_id;
   std::vector<PackedFile> files;
@@ -56,7 +56,7 @@ struct Written {
 Written write(const std::filesystem::path& run_dir, const std::filesystem::path& out,
               const Options& options = {});
 
-/// What is wrong with a file of a packed run.
+/// A problem with a file of a packed run.
 enum class Flaw {
   changed,  ///< it has another content than when it was packed
   damaged,  ///< a part of it, or its hash, cannot be decompressed
@@ -78,7 +78,7 @@ struct FlawedFile {
 struct Check {
   Contents contents;
   std::vector<FlawedFile> files{};   ///< sorted by path
-  std::vector<std::string> whole{};  ///< what is wrong beside single files: "3 bytes after its end"
+  std::vector<std::string> whole{};  ///< problems of the whole: "3 bytes after its end"
 
   [[nodiscard]] bool ok() const noexcept { return files.empty() && whole.empty(); }
 };

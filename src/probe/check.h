@@ -23,8 +23,8 @@ constexpr auto enum_names(Level /*level*/) {
 struct Check {
   std::string id;  ///< "memory", "disk", "governor", …; stable, for scripts
   Level level = Level::pass;
-  std::string seen;    ///< what was found, with numbers
-  std::string advice;  ///< what to do about it; empty when nothing has to be done
+  std::string seen;    ///< the observation, with numbers
+  std::string advice;  ///< empty if nothing has to be done
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -50,11 +50,11 @@ struct ProcessLimits {
 /// The limits of this process.
 [[nodiscard]] ProcessLimits process_limits();
 
-/// What a case starts on this machine.
+/// The program that a case starts on this machine.
 struct CommandUse {
   std::string case_name;
   std::string program;  ///< argv[0]
-  std::string workdir;  ///< empty: where the agent is
+  std::string workdir;  ///< empty: the agent's folder
   std::string path;     ///< PATH of its environment; empty: this process's
 
   template <class Self, class F>

@@ -12,17 +12,17 @@ namespace assay::probe {
 struct DeviceQuery {
   std::vector<std::string> command;
   std::string pattern;              ///< RE2; a line that contains it is one device
-  std::vector<std::string> fields;  ///< what the pattern's groups are
+  std::vector<std::string> fields;  ///< meanings of the pattern's groups
 };
 
 [[nodiscard]] Json to_json(const DeviceQuery& query);
-/// Tolerant: what is missing or of another type is empty.
+/// Tolerant: missing values and those of another type are empty.
 [[nodiscard]] DeviceQuery device_query_from_json(const Json& json);
 
 /// One object a device, e.g. {"index": "0", "name": "NVIDIA H200"}, from the tool's output. Pure.
 [[nodiscard]] Json parse_devices(const std::string& output, const DeviceQuery& query);
 
-/// What a vendor's tool said about its devices.
+/// A vendor's tool's report about its devices.
 struct DeviceListing {
   bool installed = false;        ///< the tool is there
   Json devices = Json::array();  ///< as parse_devices() gives them

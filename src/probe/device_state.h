@@ -130,7 +130,7 @@ inline constexpr std::string_view kNotInLibrary = "the library is too old to tel
 /// order, and what is not known is a WARN.
 [[nodiscard]] std::vector<Check> check_device_states(const DeviceStates& states);
 
-/// What became of the devices of a machine between two readings.
+/// The changes of a machine's devices between two readings.
 struct DeviceChanges {
   std::vector<std::string> errors;  ///< of memory, that were not corrected; devices that are gone
   std::vector<std::string> corrected;  ///< errors

@@ -16,7 +16,7 @@ namespace assay::probe {
 
 /// A file and its content.
 struct FileIdentity {
-  std::string path;  ///< absolute, where it was found; of a file in an image, as it was named
+  std::string path;  ///< absolute if it was found; of a file in an image, as it was named
   std::string sha256{};
   std::uint64_t bytes = 0;
   std::string problem{};  ///< why there is no hash; empty: there is
@@ -50,7 +50,7 @@ struct FolderIdentity {
   }
 };
 
-/// What a rank is about to run.
+/// The command that a rank is about to run.
 struct ExecutionQuery {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;  ///< that it is given beside this process's own

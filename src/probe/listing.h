@@ -14,7 +14,7 @@ struct ListingLimits {
   Nanoseconds time = std::chrono::seconds(10);
 };
 
-/// What is found below a path: names and sizes, not contents.
+/// The files below a path: names and sizes, not contents.
 struct Listing {
   std::string path;
   std::string problem;  ///< why there is none: missing, not readable; empty: there is

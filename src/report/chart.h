@@ -28,7 +28,7 @@ struct Chart {
 /// More series than this are drawn as a band from the lowest to the highest, with the median.
 inline constexpr std::size_t kMaxLines = 8;
 
-/// How many lines the chart draws.
+/// The number of lines that the chart draws.
 [[nodiscard]] std::size_t lines_of(std::size_t series);
 
 /// The style sheet's class of a phase.
@@ -39,7 +39,7 @@ struct ChartFrame {
   std::string title = {};  ///< with unit and stat; "": no caption
   std::string unit = {};
   std::string stat = {};
-  std::string label;  ///< what the drawing shows, for readers who cannot see it
+  std::string label;  ///< description of the drawing, for readers who cannot see it
   page::Html drawing;
   double height = 0;       ///< pixels
   page::Html legend = {};  ///< its items

@@ -23,18 +23,18 @@ struct FoldedFinding {
   MergedFinding first;
   std::string of;                       ///< the case of `first`; empty: the run as a whole
   std::vector<std::string> alike{};     ///< places of the others in that case
-  std::vector<std::string> cases{};     ///< all that have it, in order; one or more
-  std::vector<MergedFinding> others{};  ///< in whose place `first` speaks, of all cases
+  std::vector<std::string> cases{};     ///< all cases with it, in order; one or more
+  std::vector<MergedFinding> others{};  ///< those that `first` represents, of all cases
   bool same_reason = true;              ///< all of them say the same
 };
 
-/// The findings of a run, the worst first. Warnings and notes are folded over cases; what makes a
-/// case invalid or incomplete only over its rounds, because it says why that case is.
+/// The findings of a run, the worst first. Warnings and notes are folded over cases; findings that
+/// make a case invalid or incomplete only over its rounds, because they explain its verdict.
 [[nodiscard]] std::vector<FoldedFinding> folded_findings(const judge::RunResult& result);
 /// Those of one case, or of the run without its cases.
 [[nodiscard]] std::vector<FoldedFinding> folded_findings(const std::vector<MergedFinding>& merged);
 
-/// "round 1; alike in rounds 2 and 3": where in its case.
+/// "round 1; alike in rounds 2 and 3": the place in its case.
 [[nodiscard]] std::string where_text(const FoldedFinding& folded);
 
 /// "round 1 and round 2", "rounds 1–3", "5 places, first: round 1, rank 3".

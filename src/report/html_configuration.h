@@ -5,9 +5,9 @@
 
 namespace assay::report::html {
 
-// What a case was run with and judged by. Each is empty where nothing was recorded.
+// A case's configuration and rules. Each part is empty if nothing was recorded.
 
-/// How the suite changed the rules: stands beside the verdict.
+/// The suite's changes to the rules, shown beside the verdict.
 [[nodiscard]] page::Html rules_notice(const judge::CaseResult& result);
 /// The effective configuration with the origin of each value; folded.
 [[nodiscard]] page::Html configuration(const judge::CaseResult& result);

@@ -20,7 +20,7 @@ namespace assay::report::html {
 /// A verdict in a table or heading: symbol and word, so that color is not needed to read it.
 [[nodiscard]] page::Html chip(judge::Validity validity);
 
-/// The same of a case, which may have been skipped.
+/// The same for a case, which may have been skipped.
 [[nodiscard]] page::Html chip(const judge::CaseResult& result);
 
 /// The round seal of the whole run's verdict, with the run id around it.
@@ -33,24 +33,24 @@ struct Card {
   std::string unit = {};
   std::string below = {};
   std::string description = {};
-  std::string origin = {};  ///< where the value is from, when that is not plain
+  std::string origin = {};  ///< the value's origin, if that is not obvious
   Better better = Better::neither;
   bool headline = false;
 };
 [[nodiscard]] page::Html cards(std::span<const Card> list, std::size_t columns);
 
-/// Something under a title that unfolds. `css` may be "".
+/// Contents under a title that unfolds. `css` may be "".
 [[nodiscard]] page::Html details(std::string_view title, const page::Html& content,
                                  std::string_view css = {}, bool open = false);
 
 struct KeyValue {
   std::string key;
   page::Html value;
-  bool wide = false;  ///< the value stands below its key
+  bool wide = false;  ///< the value is shown below its key
 };
 [[nodiscard]] page::Html key_values(std::span<const KeyValue> list);
 
-/// A remark below something.
+/// A remark below another element.
 [[nodiscard]] page::Html remark(const page::Html& text);
 
 /// Bars of the headline metric, one per round.
@@ -59,8 +59,8 @@ struct KeyValue {
 /// Findings with advice, the worst first; empty when there are none.
 [[nodiscard]] page::Html findings(std::span<const FoldedFinding> folded);
 
-/// The table of a round's ranks: those with a problem first; at most `limit` rows, the rest is
-/// pointed at.
+/// The table of a round's ranks: those with a problem first; at most `limit` rows, with a pointer
+/// to the rest.
 [[nodiscard]] page::Html rank_table(const judge::RoundResult& round, std::size_t limit);
 
 }  // namespace assay::report::html

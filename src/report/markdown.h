@@ -8,7 +8,7 @@
 
 namespace assay::report {
 
-/// report.md: the summary and what was found, for a pull request, a ticket or a wiki. Text from
+/// report.md: the summary and the findings, for a pull request, a ticket or a wiki. Text from
 /// outside cannot become markup there.
 [[nodiscard]] std::string render_markdown(const judge::RunResult& result);
 

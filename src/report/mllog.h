@@ -10,7 +10,7 @@
 
 namespace assay::report {
 
-/// What a round's log needs to know beside its result.
+/// The data that a round's log needs besides its result.
 struct MllogContext {
   std::string org = "unknown";
   std::string division = "open";
@@ -18,30 +18,30 @@ struct MllogContext {
   std::string platform;          ///< empty: from the case ("2x8xA100")
   std::string benchmark;         ///< empty: the case's model or name
   Json config = Json::object();  ///< of the workload: batch size, seed, optimizer …
-  bool own_program = false;      ///< Assay's: what its configuration leaves out is known
+  bool own_program = false;      ///< Assay's: the defaults of its configuration are known
   bool caches_dropped = false;   ///< before the round, as the plan asks for
   std::optional<std::string> target_metric;  ///< the quality metric of the case
   std::string file = "assay";                ///< the "file" of every line's metadata
 };
 
 /// The lines of one round in MLPerf's training log format, or "" for a round that did not start.
-/// Required keys that are not known have the value null and a note; nothing is invented.
+/// Unknown required keys have the value null and a note; nothing is invented.
 [[nodiscard]] std::string render_mllog(const judge::CaseResult& result,
                                        const judge::RoundResult& round,
                                        const MllogContext& context);
 
-/// What MLPerf's compliance checker would object to in the log of that round, for people; empty:
-/// nothing that is known here. Rulesets differ: those that know the benchmark decide.
+/// The objections of MLPerf's compliance checker to the log of that round, for people; empty: none
+/// that is known here. Rulesets differ: those that know the benchmark decide.
 [[nodiscard]] std::vector<std::string> mllog_obstacles(const judge::CaseResult& result,
                                                        const judge::RoundResult& round,
                                                        const MllogContext& context);
 
-/// The same for every case of a run, "case: obstacle"; each once.
+/// The same for every case of a run, "case: objection"; each once.
 [[nodiscard]] std::vector<std::string> mllog_obstacles(const judge::RunResult& result,
                                                        const plan::Plan& plan);
 
-/// The logs of all rounds, in mllog/, and beside them notes.md with the obstacles; those of rounds
-/// that the result does not have any more go.
+/// Writes the logs of all rounds to mllog/, with the objections in notes.md beside them; logs of
+/// rounds that are no longer in the result are removed.
 void write_mllogs(const ReportInput& input);
 
 /// "<case>_round<N>.txt", without characters that a file name cannot have.

@@ -24,11 +24,11 @@ struct MllogSetting {
 /// The first of `names` that the configuration has as a scalar, or nullptr.
 [[nodiscard]] const Json* find_config(const Json& config, std::initializer_list<const char*> names);
 
-/// Samples of an epoch: what the configuration says, else what the workload reported.
+/// Samples of an epoch: the configuration's value, else the one that the workload reported.
 [[nodiscard]] std::optional<double> mllog_train_samples(const judge::RoundResult& round,
                                                         const MllogContext& context);
 
-/// MLPerf's name of the benchmark: the suite's, else that of a model which MLPerf has, else the
+/// MLPerf's name of the benchmark: the suite's, else that of a model that MLPerf has, else the
 /// model's own.
 [[nodiscard]] std::string mllog_benchmark(const judge::CaseResult& result,
                                           const MllogContext& context);
@@ -37,7 +37,7 @@ struct MllogSetting {
 [[nodiscard]] std::optional<std::pair<std::string, double>> mllog_quality(
     const judge::EvaluationResult& evaluation, const MllogContext& context);
 
-/// An integer where it is one.
+/// An integer if the value is one.
 [[nodiscard]] Json whole_number(double value);
 
 }  // namespace assay::report

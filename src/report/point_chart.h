@@ -13,7 +13,7 @@ namespace assay::report {
 struct PlotPoint {
   double x = 0;
   std::optional<double> y{};  ///< nothing: there is no value, and a cross at the bottom says so
-  std::string title{};        ///< what the pointer shows
+  std::string title{};        ///< shown under the pointer
   bool marked = false;        ///< the best
 };
 

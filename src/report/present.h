@@ -13,12 +13,12 @@ namespace assay::report {
 
 using catalog::metric_title;
 
-/// A value as people read it: the number and its unit, scaled ("1.23", "kW"). For durations and
-/// bytes the unit may be part of the number.
+/// A value for people: the number and its unit, scaled ("1.23", "kW"). For durations and bytes the
+/// unit may be part of the number.
 struct Shown {
   std::string number;
   std::string unit;
-  std::string half{};  ///< what stands after "±", in the unit of the number; empty: nothing does
+  std::string half{};  ///< the number after "±", in the unit of the number; empty: none
 
   /// "8,118 ± 12 samples/s"
   [[nodiscard]] std::string text() const;
@@ -53,7 +53,7 @@ struct AxisUnit {
 /// End-to-end time of the case: median over its rounds that count, in seconds.
 [[nodiscard]] std::optional<double> e2e_seconds(const judge::CaseResult& result);
 
-/// What stands after "±".
+/// The meaning of the number after "±".
 struct Spread {
   enum class Kind {
     rounds,     ///< half of the 95 % confidence interval of the mean over rounds
@@ -75,23 +75,23 @@ constexpr auto enum_names(Spread::Kind /*kind*/) {
 /// Over the steps of the round.
 [[nodiscard]] std::optional<Spread> spread_of(const judge::Metric& metric);
 
-/// The median with the digits that the spread allows, and the spread behind it.
+/// The median with the digits that the spread allows, followed by the spread.
 [[nodiscard]] Shown show(const judge::CaseResult& result, const judge::Summary& summary);
-/// The same without the spread behind it.
+/// The same without the spread.
 [[nodiscard]] std::string median_text(const judge::CaseResult& result,
                                       const judge::Summary& summary);
 
-/// What `±` stands for in a table of these cases; empty: there is none.
+/// The meaning of `±` in a table of these cases; empty: there is none.
 [[nodiscard]] std::string spread_legend(const judge::RunResult& result);
 
-/// What stands in the place of a case's verdict when it was not run.
+/// The text in place of a case's verdict if it was not run.
 inline constexpr std::string_view kSkippedWord = "SKIPPED";
 
 /// "VALID", or "VALID under relaxed rules"; "SKIPPED".
 [[nodiscard]] std::string verdict_words(const judge::CaseResult& result);
 [[nodiscard]] std::string verdict_words(const judge::RunResult& result);
 
-/// A rule that a suite changed, and the cases that are judged so.
+/// A rule that a suite changed, and the cases that it judges.
 struct ChangedRule {
   std::string text;  ///< "repeat-spread: at most 20 % instead of at most 5 % (quick.yaml:12)"
   bool relaxed = false;

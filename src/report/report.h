@@ -11,7 +11,7 @@
 
 namespace assay::report {
 
-/// What a report is made of, and where it goes.
+/// A report's input, and its folder.
 struct ReportInput {
   const judge::RunResult& result;
   const plan::Plan& plan;
@@ -22,7 +22,7 @@ struct ReportInput {
 /// case takes its name, one in core/run_layout.cpp.
 struct Format {
   std::vector<std::string_view> files;  ///< of core/run_layout.h
-  /// The content of the one file; or nullptr, and `write` writes what there is to write.
+  /// The content of the only file; or nullptr, and `write` writes the files.
   std::string (*render)(const judge::RunResult& result) = nullptr;
   void (*write)(const ReportInput& input) = nullptr;
   bool always = true;  ///< every run has them

@@ -25,8 +25,8 @@ struct Scatter {
   Quantity x;
   Quantity y;
   std::vector<Point> points;
-  std::string front = {};  ///< what the marked points are, for the legend
-  std::string other = {};  ///< what the others are
+  std::string front = {};  ///< meaning of the marked points, for the legend
+  std::string other = {};  ///< meaning of the others
 };
 
 /// Points that are not finite are left out; empty when there is none left.

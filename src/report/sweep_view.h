@@ -9,10 +9,10 @@
 
 namespace assay::report {
 
-/// How far the best point of a sweep is before the next one.
+/// The lead of the best point of a sweep over the next one.
 enum class Lead {
   clear,    ///< the 95 % interval of the difference, from both spreads, leaves out 0
-  spread,   ///< it does not: which one is better is not known
+  spread,   ///< it does not: the better one is unknown
   unknown,  ///< one of them has no spread
   alone,    ///< there is no other VALID point
 };
@@ -35,19 +35,19 @@ struct SweepBest {
 struct ScalingPoint {
   const judge::CaseResult* point = nullptr;
   int ranks = 0;
-  /// Against the fewest ranks of its line; nothing where the point is not VALID.
+  /// Relative to the fewest ranks of its line; nothing if the point is not VALID.
   std::optional<double> speedup{};
   std::optional<double> efficiency{};  ///< speedup / (ranks / the fewest ranks)
 };
 
-/// Points that differ in the number of ranks alone, the fewest first.
+/// Points that differ only in the number of ranks, the fewest first.
 struct ScalingLine {
-  std::string label{};  ///< where it lies on the other axes, "batch_size=32"; or ""
+  std::string label{};  ///< its position on the other axes, "batch_size=32"; or ""
   int base_ranks = 0;
   std::vector<ScalingPoint> points{};
 };
 
-/// What a sweep shows. It refers to the result that it was made of.
+/// The view of a sweep. It refers to the result that it was made from.
 struct SweepView {
   const judge::SweepGrid* grid = nullptr;
   std::vector<const judge::CaseResult*> points{};
@@ -55,7 +55,7 @@ struct SweepView {
   std::string no_best{};              ///< why there is none
   std::optional<SweepBest> energy{};  ///< by energy; nothing: no VALID point has any
   std::vector<ScalingLine> scaling{};
-  std::string no_scaling{};  ///< why there is none, where nodes or procs vary
+  std::string no_scaling{};  ///< why there is none, if nodes or procs vary
 
   [[nodiscard]] const judge::CaseResult* at(const std::vector<Json>& values) const;
 };
@@ -72,7 +72,7 @@ struct SweepView {
 /// within the spread". `what` is "Best by" or "Least".
 [[nodiscard]] std::string best_text(const SweepView& view, const SweepBest& best,
                                     const std::string& what);
-/// Best, energy and scaling as sentences, what is missing too.
+/// Best, energy and scaling as sentences, including missing ones.
 [[nodiscard]] std::vector<std::string> sweep_sentences(const SweepView& view);
 
 /// A row for every point: where it lies, its result, its energy, its verdict.

@@ -9,10 +9,10 @@
 
 namespace assay::slurm {
 
-/// What a job has of a node.
+/// A job's share of a node.
 struct NodeAllocation {
   std::string node{};
-  /// Which of its devices; where it has no generic resources, which of its processors.
+  /// The numbers of its devices; if it has no generic resources, those of its processors.
   std::vector<int> devices{};
 
   bool operator==(const NodeAllocation&) const = default;
@@ -33,7 +33,7 @@ struct Allocation {
   }
 };
 
-/// "0-2,5": 0, 1, 2, 5. What is no such list is empty.
+/// "0-2,5": 0, 1, 2, 5. Empty for anything that is not such a list.
 [[nodiscard]] std::vector<int> parse_indices(std::string_view text);
 
 /// Reads `scontrol show job --details`. `expand` gives the names that a list such as "n[1-2]"

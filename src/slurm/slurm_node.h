@@ -17,10 +17,10 @@ struct Node {
   std::string device_type{};  ///< "h200"; empty: it has no type
   int devices = 0;
   std::string reason{};     ///< why it is not used; empty: none is given
-  std::string reason_by{};  ///< who gave it
+  std::string reason_by{};  ///< the user who gave it
   std::vector<std::string> partitions{};
 
-  /// Whether somebody has taken it out of use: what runs there goes on, nothing new begins.
+  /// Whether somebody has taken it out of use: running jobs continue, no new ones begin.
   [[nodiscard]] bool drained() const noexcept { return state.starts_with("drain"); }
   /// Whether jobs can begin there, now or when those before them have ended.
   [[nodiscard]] bool usable() const noexcept;

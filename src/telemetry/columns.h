@@ -9,8 +9,8 @@
 
 namespace assay::telemetry {
 
-/// What a device measures of itself, or the kernel of the machine, one value a column. To add one:
-/// a name here, its line in kColumnTable, its line in docs/telemetry.md (a test compares them).
+/// The columns: a device's measurements of itself, or the kernel's of the machine. To add one, add
+/// a name here, its line in kColumnTable, and its line in docs/telemetry.md (a test compares them).
 enum class Column : std::uint8_t {
   util,
   mem_used_bytes,
@@ -31,7 +31,7 @@ enum class Column : std::uint8_t {
   net_tx_bps,
 };
 
-/// What a column holds; it decides in which units a vendor's tool may give it.
+/// The quantity of a column; it determines the units in which a vendor's tool may give it.
 enum class Quantity : std::uint8_t {
   ratio,
   bytes,
@@ -50,8 +50,8 @@ enum class Quantity : std::uint8_t {
   return kUnits[static_cast<std::size_t>(quantity)];
 }
 
-/// The values that a column can hold. One beyond is written as its source said it, and read as not
-/// known: wide enough for whatever is built, narrow enough for a wrong unit to show.
+/// The values that a column can hold. A value beyond is written as its source gave it, and read as
+/// unknown: wide enough for any hardware, narrow enough to reveal a wrong unit.
 struct Bounds {
   double least = 0;
   double most = 0;
@@ -195,7 +195,7 @@ static_assert(
   return std::nullopt;
 }
 
-/// The values of one source at one moment; NaN where not known.
+/// The values of one source at one time; NaN if unknown.
 class Values {
  public:
   constexpr Values() { values_.fill(kUnknown); }
@@ -213,7 +213,7 @@ class Values {
   std::array<double, kColumns> values_{};
 };
 
-/// Makes what a column cannot hold not known, and calls `visit(column, value)` with each.
+/// Turns impossible values into unknown ones, and calls `visit(column, value)` with each.
 template <class Visit>
 constexpr void drop_impossible(Values& values, const Visit& visit) {
   for (const ColumnInfo& column : kColumnTable) {

@@ -11,7 +11,7 @@
 
 namespace assay::telemetry {
 
-/// What a sampler reported about one device.
+/// A sampler's report about one device.
 struct DeviceReading {
   int index = -1;            ///< -1: the sampler does not say; the position in its output counts
   std::int64_t mono_ns = 0;  ///< when it was measured, or 0: when the line came

@@ -7,9 +7,9 @@
 
 namespace assay::telemetry {
 
-/// What else used a machine while a round ran on it, and how it was just before: raw sums of one
-/// agent, which the judge puts together (several agents may share a machine). Times are CPU-seconds
-/// unless said otherwise. What this kernel does not tell is nothing, not zero.
+/// The use of a machine by others while a round ran on it, and its state just before: raw sums of
+/// one agent, which the judge puts together (several agents may share a machine). Times are
+/// CPU-seconds unless said otherwise. What this kernel does not tell is nothing, not zero.
 struct MachineUse {
   /// A program outside of the round; processes of one name and user count together.
   struct Program {

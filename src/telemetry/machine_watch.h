@@ -18,9 +18,9 @@ namespace assay::telemetry {
 /// CPU-seconds of this process and of all children that it has waited for.
 [[nodiscard]] double self_and_children_s();
 
-/// Watches what else uses this machine while a round runs. The sums come from two readings of the
-/// kernel's counters, at the start and at the end; processes are listed now and then in between,
-/// so rarely that it costs next to nothing, to name those outside of the round.
+/// Watches the use of this machine by others while a round runs. The sums come from two readings of
+/// the kernel's counters, at the start and at the end; processes are listed now and then in
+/// between, so rarely that it costs next to nothing, to name those outside of the round.
 class MachineWatch {
  public:
   struct Setup {
@@ -38,7 +38,7 @@ class MachineWatch {
   MachineWatch(Setup setup, std::int64_t mono_ns);
   /// Lists the processes when it is time to; to be called about once a second.
   void look(std::int64_t mono_ns);
-  /// What computes on a device just now. Pids of another namespace are nobody's.
+  /// The processes that compute on a device now. Pids of another namespace belong to nobody.
   void device_processes(int device, const std::vector<int>& pids);
   /// Processes of the round as of the last listing: those below the agent, its samplers too, and
   /// others that carry the round's id.

@@ -31,8 +31,8 @@ struct CoreSample {
   double util;
 };
 
-/// Reads /proc/stat, meminfo, diskstats, net/dev and the cpufreq clocks under a root. What counts
-/// and what does not is stated in docs/telemetry.md. Allocates only when hardware appears.
+/// Reads /proc/stat, meminfo, diskstats, net/dev and the cpufreq clocks under a root.
+/// docs/telemetry.md says what counts. Allocates only when hardware appears.
 class ProcSampler {
  public:
   explicit ProcSampler(const std::filesystem::path& root);

@@ -5,7 +5,7 @@
 
 namespace assay::telemetry {
 
-/// What a source of telemetry.csv measures.
+/// The part of the machine that a source of telemetry.csv measures.
 enum class SourceKind : std::uint8_t {
   node,        ///< "node": the kernel's counters
   job,         ///< "job": the round's own processes

@@ -19,7 +19,7 @@ struct Row {
   [[nodiscard]] double operator[](Column c) const noexcept { return values[c]; }
 };
 
-/// What one node recorded during a round.
+/// One node's telemetry of a round.
 struct Table {
   std::vector<std::string> sources;
   std::vector<Row> rows;                ///< in file order
