@@ -7,10 +7,10 @@
 
 namespace assay::judge {
 
-/// What system.json says about the devices before and after the run: errors that came, settings
-/// that were changed, links that became fewer; drivers that differ between nodes; and what could
-/// not be looked at, where a run that `ended` must have it. Nothing for a run whose vendor tells no
-/// state, or of a version that did not ask.
+/// Findings from system.json's device states before and after the run: new errors, changed
+/// settings, lost links, drivers that differ between nodes, and states that are missing although a
+/// run that `ended` must have them. None for a run whose vendor reports no state, or of a version
+/// that did not ask.
 [[nodiscard]] std::vector<Finding> device_findings(const Json& system, bool ended);
 
 }  // namespace assay::judge
