@@ -12,49 +12,49 @@
 
 namespace assay::compare {
 
-// `over` is what exceeded() found; every form shows it.
+// Every form shows `over`, the result of exceeded().
 
-/// For a terminal: of every new side what differed, then a line for every case and metric, then
+/// For a terminal: for every new side, the differences, then one line per case and metric, then
 /// what is unsure.
 [[nodiscard]] std::string render_text(const Comparisons& comparison,
                                       const report::ConsoleStyle& style);
 /// For a pull request.
 [[nodiscard]] std::string render_markdown(const Comparisons& comparison,
                                           std::span<const Excess> over = {});
-/// docs/compare.schema.json describes it.
+/// The form described by docs/compare.schema.json.
 [[nodiscard]] Json to_json(const Comparisons& comparison, std::span<const Excess> over = {});
-/// The same of one side: its parts of the form, without `exceeded`.
+/// The same for one side: its part of the form, without `exceeded`.
 [[nodiscard]] Json to_json(const Comparison& comparison);
-/// A test suite for every new side, a test for every case and metric. With bounds, what exceeds one
-/// is a failure; without, every change for the worse that is certain. A case that is not compared
-/// is skipped, unless a bound asks for it.
+/// A test suite for every new side, a test for every case and metric. With bounds, exceeding one is
+/// a failure; without, every certain change for the worse is. A case that is not compared is
+/// skipped, unless a bound asks for it.
 [[nodiscard]] std::string render_junit(const Comparisons& comparison, bool bounds,
                                        std::span<const Excess> over = {});
-/// A page with the curves of both sides in the same charts. The sides are those that were compared.
+/// A page with both sides' curves in shared charts. The sides must be those that were compared.
 [[nodiscard]] std::string render_html(const Comparisons& comparison, const Side& base,
                                       std::span<const Side> others,
                                       std::span<const Excess> over = {});
 
-/// What is on that page below its head: for a page with a head of its own.
+/// That page's content below its head, for a page with its own head.
 [[nodiscard]] page::Html html_sections(const Comparisons& comparison, const Side& base,
                                        std::span<const Side> others,
                                        std::span<const Excess> over = {});
 
-// What several forms share.
+// Parts shared by several forms.
 
 /// "+1.25 %"
 [[nodiscard]] std::string percent_text(double ratio);
 /// "-1.20 … +0.30 %", or "–" without an interval.
 [[nodiscard]] std::string interval_text(const std::optional<stats::Interval>& interval);
-/// The median of the rounds with its unit; "–" without one.
+/// The rounds' median with its unit; "–" without rounds.
 [[nodiscard]] std::string median_text(const std::vector<double>& rounds, const std::string& unit);
-/// What the verdicts mean, in one sentence each.
+/// The meaning of the verdicts, one sentence each.
 [[nodiscard]] std::string legend(const Comparisons& comparison);
-/// For runs between which nothing else was found to differ.
+/// The text for runs with no other known differences.
 [[nodiscard]] std::string_view nothing_differs(const Comparisons& comparison);
 /// "Of 12 cases, 1 is slower, 9 are the same and 2 are unsure."
 [[nodiscard]] std::string verdict_sentence(const Comparison& side);
-/// What a reader must know beside the table, a line each; differences of cases are folded.
+/// Remarks that a reader needs besides the table, one per line; differences of cases are folded.
 [[nodiscard]] std::vector<std::string> remarks(const Comparison& side);
 
 }  // namespace assay::compare

@@ -12,17 +12,16 @@ namespace assay::compare {
 
 /// One side of a comparison: runs whose rounds count together, or a baseline.
 struct Side {
-  std::string name;                      ///< the id of its run, or how it was given
+  std::string name;                      ///< its run's id, or the text by which it was given
   std::vector<judge::RunResult> runs{};  ///< at least one; empty for a baseline
   std::optional<baseline::Baseline> baseline{};
 };
 
-/// Reads a side: the folder of a run, a folder that holds runs, several of them separated by
-/// commas, or a baseline file; a run may be archived or a packed file, and is unpacked for as long
-/// as it takes to judge it. Everything is computed again from the evidence. `progress` is told
-/// each folder before it is read. Throws Error: of kind usage for what is not a run, for a run that
-/// is going on and for one that is named twice; what a newer version wrote, and a wrong baseline,
-/// as their readers say.
+/// Reads a side: a run's folder, a folder of runs, several of these separated by commas, or a
+/// baseline file; a run may be archived or packed, and is then unpacked while it is judged.
+/// Recomputes everything from the evidence. Calls `progress` with each folder before reading it.
+/// Throws Error of kind usage for a folder that is not a run, a run in progress and a run named
+/// twice; for files of a newer version and wrong baselines, what their readers throw.
 [[nodiscard]] Side read_side(const std::string& text,
                              const std::function<void(const std::string&)>& progress = {});
 

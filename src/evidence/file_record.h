@@ -12,15 +12,15 @@
 
 namespace assay::evidence {
 
-/// `evidence` of the journal's run_start and run_resume: what a run leaves from there on. 1: every
-/// round_start that follows is of a round with lists (docs/evidence.md says which), and a run that
-/// ended has a seal; where one is missing, it was lost or taken away. Without it the run is of an
-/// earlier Assay that left neither, and nothing about integrity can be said.
+/// `evidence` in the journal's run_start and run_resume: what the run leaves from there on. 1:
+/// every following round_start has a round with lists (docs/evidence.md names them), and a run that
+/// ended has a seal; a missing one was lost or removed. Absent: the run was made by an earlier
+/// Assay that left neither, and nothing can be said about its integrity.
 inline constexpr int kVersion = 1;
 
-/// A file, or the first `bytes` bytes of one.
+/// A file, or its first `bytes` bytes.
 struct FileRecord {
-  /// Relative to the folder that the list is about, with '/': "rank0.out.log", "results/a.json".
+  /// Relative to the list's folder, with '/': "rank0.out.log", "results/a.json".
   std::string name;
   std::uint64_t bytes = 0;
   std::uint64_t lines = 0;  ///< newline characters
@@ -38,18 +38,18 @@ struct FileRecord {
 };
 
 /// Whether a name from a list stays below its folder: not empty, not absolute, no empty, "." or
-/// ".." part, no control characters. Ask before a name that others wrote is opened.
+/// ".." part, no control characters. Must be checked before opening a name that others wrote.
 [[nodiscard]] bool is_plain_name(std::string_view name) noexcept;
 
-/// Whether a record can be meant: a plain name, and a hash of 64 lower-case hex digits.
+/// Whether a record is well-formed: a plain name and a hash of 64 lower-case hex digits.
 [[nodiscard]] bool is_sound(const FileRecord& record) noexcept;
 
-/// The content of a file while it is written. Takes in what was written, in pieces of any size.
+/// Hashes a file's content while it is written, in pieces of any size.
 class FileHash {
  public:
   void append(std::string_view bytes) noexcept;
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-  /// What it holds so far; it can grow on after that.
+  /// The record of the content so far, which may still grow.
   [[nodiscard]] FileRecord record(std::string name) const;
 
  private:
@@ -58,19 +58,19 @@ class FileHash {
   std::uint64_t lines_ = 0;
 };
 
-/// The file as it is now, read in pieces of bounded size, and named `name`. Nothing when there is
-/// no such file; throws Error of kind environment when it is there and cannot be read, or is no
-/// regular file.
+/// The record of a file as it is now, read in pieces of bounded size, under the name `name`.
+/// Nothing when there is no such file; throws Error of kind environment when it cannot be read or
+/// is not a regular file.
 [[nodiscard]] std::optional<FileRecord> measure_file(const std::filesystem::path& path,
                                                      std::string name);
 
-/// How a file stands to its record.
+/// How a file compares with its record.
 enum class FileMatch {
   same,
   missing,
   shorter,
   longer,
-  different,  ///< as long, but another content
+  different,  ///< same length, different content
 };
 
 constexpr auto enum_names(FileMatch /*match*/) {
@@ -82,17 +82,16 @@ constexpr auto enum_names(FileMatch /*match*/) {
                                              {different, "different"}});
 }
 
-/// `found`: what measure_file gave; its name does not matter. A wrong number of lines beside the
-/// right hash is `different`.
+/// `found` is the result of measure_file; its name is ignored. The right hash with a wrong number
+/// of lines is `different`.
 [[nodiscard]] FileMatch compare(const FileRecord& listed, const std::optional<FileRecord>& found);
 
-/// Checks what was said about a file while it grew, in one reading. `records`: of this file, in the
-/// order in which they were written; nothing in them is trusted. Gives the index of the first one
-/// that does not fit the file as it is (its bytes are not there, or their hash or lines are
-/// others), or nothing. A file that is not there fits no record of a byte or more. Throws as
-/// measure_file. A log that reached its limit was begun again: its records fall in bytes, and those
-/// from before the last fall are about a file that has another name now; hand in only those after
-/// it.
+/// Checks all records made of a file while it grew, in one reading. `records` are this file's, in
+/// the order of writing; nothing in them is trusted. Returns the index of the first one that does
+/// not fit the file as it is (its bytes are missing, or their hash or lines differ), or nothing. A
+/// missing file fits no record of a byte or more. Throws like measure_file. A log that reached its
+/// limit was begun again: its records then fall in bytes, and those before the last fall describe a
+/// file with another name now; pass only those after it.
 [[nodiscard]] std::optional<std::size_t> first_misfit(const std::filesystem::path& path,
                                                       std::span<const FileRecord> records);
 

@@ -5,7 +5,7 @@
 
 namespace assay::report::experiment {
 
-/// What each worker did when, bounded in size; empty when there was no worker.
+/// Each worker's activity over time, bounded in size; empty without workers.
 [[nodiscard]] page::Html worker_lines(const ExperimentView& view);
 
 }  // namespace assay::report::experiment

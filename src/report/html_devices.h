@@ -5,12 +5,12 @@
 
 namespace assay::report::html {
 
-/// How the devices of all nodes were set up and how well they were, before the first round and
-/// after the last, as system.json has it (`device_state`, `device_state_after`): a row a device,
-/// what changed marked. Empty where no node tells. Whatever the JSON holds is made safe to show.
+/// The setup and health of all nodes' devices before the first round and after the last, from
+/// system.json (`device_state`, `device_state_after`): one row per device, changes marked. Empty if
+/// no node reports them. Everything in the JSON is made safe to show.
 [[nodiscard]] page::Html device_states(const Json& system);
 
-/// system.json without what device_states() shows.
+/// system.json without the part that device_states() shows.
 [[nodiscard]] Json without_device_states(Json system);
 
 }  // namespace assay::report::html

@@ -5,7 +5,7 @@
 
 namespace assay::report::html {
 
-/// Every sweep of the run: what is best, charts, and all of its points. Empty when there is none.
+/// Every sweep of the run: the best point, charts, and all points. Empty without sweeps.
 [[nodiscard]] page::Html sweeps(const judge::RunResult& result);
 
 }  // namespace assay::report::html

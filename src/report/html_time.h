@@ -5,8 +5,8 @@
 
 namespace assay::report::html {
 
-/// Where the wall clock of every round went: a bar a round (the warm-up ones first), all on one
-/// scale, and the seconds of each part. Empty where no round tells.
+/// How each round's wall time was spent: one bar per round (warm-up rounds first) on a common
+/// scale, and the seconds of each part. Empty if no round has this data.
 [[nodiscard]] page::Html time_bars(const judge::CaseResult& result);
 
 }  // namespace assay::report::html
