@@ -29,8 +29,7 @@ constexpr std::size_t kMaxName = 128;
 constexpr std::size_t kIdLength = 16;
 constexpr std::string_view kRunFolder = "offline-run-";
 
-// Fields of Record in wandb_internal.proto; the fields of messages are named where they are
-// written.
+// Fields of Record in wandb_internal.proto; those of messages are named where written.
 enum RecordField : std::uint32_t {
   kHistory = 2,
   kSummary = 3,
@@ -211,8 +210,7 @@ class RoundExport {
     put_moment();
   }
 
-  // HistoryRecord: item = 1, step = 2; HistoryStep: num = 1. The summary has the last value of
-  // each.
+  // HistoryRecord: item = 1, step = 2; HistoryStep: num = 1. The summary has the last of each.
   void add_history(WandbLog& log) {
     read_step_rows(files_, logs(), [&](const StepRow& row) {
       std::map<std::string, std::string> values;  // if a step has two evaluations, the last one

@@ -20,8 +20,7 @@ struct ImportOptions {
   std::string python = "python3";
   /// The place of FlagPerf's training/ folder on the hosts; empty: the imported one.
   std::filesystem::path training_on_hosts;
-  /// This machine's names and addresses; empty: determined automatically. A single host among them
-  /// becomes "local".
+  /// This machine's names and addresses; empty: found out. A single host among them is "local".
   std::vector<std::string> local_names;
   /// The vendors known to Assay; empty: not checked. Any other becomes "cpu", with a warning.
   std::vector<std::string> known_vendors;
@@ -99,8 +98,7 @@ struct FlagPerfImport {
 [[nodiscard]] FlagPerfCluster read_flagperf_cluster(const std::filesystem::path& file,
                                                     std::vector<Diagnostic>& diagnostics);
 
-/// Whether a host's name or address denotes this machine (`local_names`; empty: determined
-/// automatically).
+/// Whether a host's name or address is this machine's (`local_names`; empty: found out).
 [[nodiscard]] bool is_this_machine(const std::string& host,
                                    const std::vector<std::string>& local_names);
 
@@ -130,8 +128,7 @@ struct ImportSurvey {
 [[nodiscard]] ImportSurvey import_survey(const std::filesystem::path& dir);
 
 [[nodiscard]] Json to_json(const ImportSurvey& survey);
-/// A text for people: the counts, then every file that was not fully read, with the names and
-/// reasons.
+/// For people: the counts, then every file that was not fully read, with names and reasons.
 [[nodiscard]] std::string render(const ImportSurvey& survey);
 
 }  // namespace assay::importer

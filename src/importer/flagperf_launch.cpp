@@ -289,8 +289,7 @@ class Builder {
     out_.command = std::move(command);
   }
 
-  /// Steps that FlagPerf performs in its container before a round, and that Assay leaves to the
-  /// user.
+  /// Steps in FlagPerf's container before a round that Assay leaves to the user.
   void preparations() {
     std::error_code ignored;
     if (has_commands(here_.config_folder(item_) / "requirements.txt"))

@@ -28,8 +28,7 @@ using Kind = Value::Kind;
 constexpr std::string_view kClusterConf = "run_benchmarks/config/cluster_conf.py";
 constexpr std::string_view kTestConf = "run_benchmarks/config/test_conf.py";
 
-/// Reads a module's settings by name and type; missing or unexpected ones are reported with their
-/// place.
+/// Reads a module's settings by name and type; missing or odd ones are reported by place.
 class Settings {
  public:
   Settings(const fs::path& file, std::vector<Diagnostic>& diagnostics)

@@ -119,9 +119,8 @@ void emit_field(YAML::Emitter& out, const char* key, const Json& value) {
   emit(out, value);
 }
 
-/// Determines which of tokens and MFU the script prints: most of FlagScale's print only MFU, and a
-/// metric that never comes would make every round incomplete. All, if the script mentions neither,
-/// because it is then not understood.
+/// Which of tokens and MFU the script prints: most of FlagScale's print only MFU, and a metric that
+/// never comes would make every round incomplete. All, if it is not understood.
 Json token_metrics(const fs::path& script) {
   struct Printed {
     const char* name;

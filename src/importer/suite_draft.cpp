@@ -215,8 +215,7 @@ bool is_time(const Words& words) {
          (kTime.found_in(words.unit) || kNamed.found_in(words.label));
 }
 
-// "elapsed time per iteration (ms): 350", "0.35 sec/step": equivalent to a speed in steps per
-// second.
+// "elapsed time per iteration (ms): 350", "0.35 sec/step": as good as a speed in steps/s.
 bool is_time_of_a_step(const Words& words) {
   static const Pattern kStep(
       "per[ _](it|iter|iteration|step|batch|sample|token)|(step|iter|iteration|batch)[ _]?time|"

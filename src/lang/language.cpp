@@ -96,8 +96,7 @@ std::string translated_lines(std::string_view english) {
   return out;
 }
 
-// `text` through `translation` for Chinese, unchanged for English; the marks of names are removed
-// from both.
+// `text`, in Chinese through `translation`, without the marks of names in either language.
 template <class Translation>
 std::string translated(Language language, std::string_view text, Translation translation) {
   Names names;

@@ -367,8 +367,7 @@ std::optional<std::string> MessageTable::whole(std::string_view text, int depth,
     const bool fits = std::ranges::all_of(*values, [&](const std::string_view& value) {
       if (allowed == Values::of_one_part && has_several_clauses(value)) return false;
       if (!is_balanced(value)) return false;
-      // A message with hardly any words of its own, such as "{} at {}", applies to plain values and
-      // messages.
+      // A message with hardly any words, such as "{} at {}", takes only plain values and messages.
       return !pattern.weak || pattern.as_is[static_cast<std::size_t>(&value - values->data())] ||
              is_plain_value(value) ||
              (depth < kMaxDepth && whole(value, depth + 1, Values::of_one_part));

@@ -187,8 +187,7 @@ class Tokenizer {
         advance(2);
       } else if (is_digit(c) || c == '.' || c == '_' || (c >= 'a' && c <= 'z') ||
                  (c >= 'A' && c <= 'Z')) {
-        // "1if x else y" becomes one token and is refused as a number; real code does not contain
-        // it.
+        // "1if x else y" becomes one token and is refused as a number; no real code contains it.
         advance(1);
       } else {
         break;

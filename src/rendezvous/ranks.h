@@ -21,8 +21,7 @@ struct Placement {
   std::vector<std::string> bindirs;  ///< of the nodes, if the plan does not give them
   /// The nodes' folders of the round's ssh; empty: none.
   std::vector<std::string> ssh_folders{};
-  std::map<std::string, std::string> env;    ///< added for every rank: values that must not be in
-                                             ///< files
+  std::map<std::string, std::string> env;    ///< for every rank: values that must not be in files
   std::map<std::string, std::string> files;  ///< for every node's folder: name → content
 };
 

@@ -11,17 +11,17 @@
 
 namespace assay::tester {
 
-/// A query string as forms write it: a "+" is a space.
+/// A query string in the form of HTML forms, where "+" is a space.
 [[nodiscard]] http::Query form_query(std::string query);
 
-/// What a query string asks for; a "+" is a space, as forms write it. Throws Refusal 400 for a
-/// value that is not possible; keys that are not known are left alone.
+/// Parses a query string, in which "+" is a space. Throws Refusal 400 for an invalid value; ignores
+/// unknown keys.
 [[nodiscard]] BoardQuery parse_board_query(const std::string& query);
 
-/// The address of the same question with its sorting and page.
+/// The address of the same query with its sorting and page.
 [[nodiscard]] std::string board_address(const BoardQuery& query);
 
-/// Everything that the leaderboard shows.
+/// The content of the leaderboard.
 struct BoardView {
   BoardQuery query;
   BoardPage page;
@@ -31,7 +31,7 @@ struct BoardView {
   std::vector<BoardLine> group{};  ///< the VALID lines of one kind of work, for the chart
 };
 
-/// What GET /api/v1/leaderboard answers (docs/tester.md).
+/// The answer of GET /api/v1/leaderboard (docs/tester.md).
 [[nodiscard]] Json board_json(const BoardView& view);
 [[nodiscard]] serve::HttpResponse board_page(const BoardView& view);
 
