@@ -7,7 +7,7 @@
 
 namespace assay::agent {
 
-/// The loop's stream takes over a child's pipe, which no longer blocks.
+/// Hands a child's pipe to a stream of the loop and makes it non-blocking.
 inline void adopt(asio::posix::stream_descriptor& to, UniqueFd& from) {
   ::fcntl(from.get(), F_SETFL, O_NONBLOCK);
   to.assign(from.release());

@@ -37,14 +37,14 @@ namespace assay::agent {
 
 namespace {
 
-// A controller that died must leave nothing alive five seconds later.
+// Nothing may be alive five seconds after the controller has died.
 constexpr Nanoseconds kGraceWithoutController = std::chrono::seconds(2);
-// A controller that does not read: heartbeats are dropped beyond this, never facts.
+// Beyond this, heartbeats to a controller that does not read are dropped; facts never are.
 constexpr std::size_t kOutboxForHeartbeats = 1 << 20;
-// What only onlookers want is dropped earlier: facts do not wait behind it.
+// Messages for onlookers only are dropped earlier, so that facts do not wait behind them.
 constexpr std::size_t kOutboxForOutput = 128 << 10;
 constexpr Nanoseconds kDeviceQueryLimit = std::chrono::seconds(5);
-// The driver starts devices that are not kept awake one after the other.
+// The driver starts devices that are not kept awake one at a time.
 constexpr Nanoseconds kDeviceStateLimit = std::chrono::seconds(10);
 constexpr Nanoseconds kSampleLimit = std::chrono::seconds(4);
 constexpr auto kLastMessagesLimit = std::chrono::seconds(2);
@@ -66,10 +66,10 @@ Agent::Agent(asio::io_context& loop, int node, int input_fd, int output_fd)
       offer_(loop) {
   signals_.add(SIGHUP);
   signals_.add(guardian_gone_signal());
-  // A process that a rank leaves behind must not keep the controller's connection open.
+  // A process that a rank leaves behind must not hold the controller's connection open.
   for (const int fd : {input_fd, output_fd}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   ::signal(SIGPIPE, SIG_IGN);
-  // A file beyond the user's limit (ulimit -f) is a file that cannot be written, not the end.
+  // A file over the user's limit (ulimit -f) should fail to be written, not end the agent.
   ::signal(SIGXFSZ, SIG_IGN);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   raise_open_file_limit();
@@ -94,12 +94,12 @@ void Agent::wait_for_input() {
 
 void Agent::wait_for_signals() {
   signals_.async_wait([this](const asio::error_code& ec, int signal) {
-    // A signal that was already queued is not cancelled any more; waiting anew would never end.
+    // A signal that was already queued cannot be cancelled; waiting again would never end.
     if (ec || finished_) return;
     if (signal == SIGCHLD) {
       if (round_) round_->children_changed();
     } else if (signal == guardian_gone_signal()) {
-      // Somebody killed the agent, and this is the half of it that is left.
+      // Somebody killed the other half of the agent, and this one is left.
       kill_descendants();
       ::_exit(128 + SIGKILL);
     } else {
@@ -118,7 +118,7 @@ void Agent::receive(const Json& message) {
 }
 
 void Agent::handle(Request request) {
-  // A controller that pings, stops or leaves is heard at once; anything else waits its turn.
+  // A controller's ping, stop or bye is handled at once; anything else waits its turn.
   const bool urgent = std::holds_alternative<Ping>(request) ||
                       std::holds_alternative<Bye>(request) ||
                       std::holds_alternative<StopRequest>(request);
@@ -217,7 +217,7 @@ void Agent::go_on() {
   }
 }
 
-// Thousands of files on a slow disk, while the controller's pings want an answer.
+// May take long (thousands of files on a slow disk) while the controller's pings need answers.
 void Agent::forget(const ForgetRequest& request) {
   forgetting_ = true;
   forgets_ = std::jthread([this, directory = request.directory] {
@@ -263,7 +263,7 @@ void Agent::watch_controller(Nanoseconds limit) {
   silence_.expires_after(limit);
   silence_.async_wait([this, limit](const asio::error_code& ec) {
     if (ec || ending_) return;
-    // What came while this process was busy or stopped has not been read yet.
+    // Input that came while this process was busy or stopped is not read yet.
     pollfd input{input_.native_handle(), POLLIN, 0};
     const bool waiting = ::poll(&input, 1, 0) > 0;
     if (waiting || mono_now_ns() - heard_ns_ < limit.count()) return watch_controller(limit);
@@ -278,7 +278,7 @@ void Agent::begin_round(RoundRequest request) {
   round_ = std::make_unique<RoundSupervisor>(
       loop_, node_, std::move(request), [this](const Report& report) { send(report); },
       [this] {
-        // Not from inside the supervisor's own call.
+        // Posted, because this must not run inside the supervisor's own call.
         asio::post(loop_, [this] {
           last_round_ = round_->metrics();
           round_.reset();
@@ -290,11 +290,11 @@ void Agent::begin_round(RoundRequest request) {
 
 void Agent::pass_on(const Relay& relay) {
   if (round_ && round_->id() == relay.id && round_->relay(relay)) return;
-  // Who called hears it; who was called has nothing left to say it to.
+  // A caller is told; the program that was called has nobody left to tell.
   if (!relay.back) send(answer_of_nobody(relay));
 }
 
-// Metrics are a service to onlookers: without them the round is as good.
+// Metrics only serve onlookers: a round is just as good without them.
 void Agent::offer_metrics(const std::string& endpoint) {
   if (endpoint.empty()) return metrics_.close();
   const std::string problem = metrics_.listen(endpoint);
@@ -315,7 +315,7 @@ std::string Agent::metrics_page() const {
 }
 
 void Agent::listen(int port) {
-  listening_ = {};  // a port that is asked for again must be free
+  listening_ = {};  // frees the port, which may be asked for again
   listening_ = listen_on(port);
   send(ListeningOn{listening_.port, listening_.problem});
 }
@@ -337,7 +337,7 @@ void Agent::finish() {
   metrics_.close();
   offer_.close();
   if (!writing_) return close_output();
-  // A controller that is stopped, not dead, would let the last messages wait forever.
+  // A controller that is stopped but not dead would keep the last messages waiting forever.
   last_messages_.expires_after(kLastMessagesLimit);
   last_messages_.async_wait([this](const asio::error_code& ec) {
     if (!ec) loop_.stop();
@@ -347,7 +347,7 @@ void Agent::finish() {
 void Agent::close_output() {
   last_messages_.cancel();
   output_.close();
-  loop_.stop();  // not when a command that cannot be killed ends
+  loop_.stop();  // does not wait for a command that cannot be killed
 }
 
 void Agent::send(const Report& report) {

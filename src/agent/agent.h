@@ -21,24 +21,24 @@
 
 namespace assay::agent {
 
-/// The supervisor of one node: protocol lines in, protocol lines out, at most one round at a time.
-/// When the input ends (the controller died, the network broke), when a controller that pings falls
-/// silent for as long as it announced (a cut link closes nothing), or when a signal asks for it,
-/// the round is stopped and the agent ends: nothing is left behind.
+/// The supervisor of one node: reads and writes protocol lines and runs at most one round at a
+/// time. It stops the round and ends, leaving nothing behind, when its input ends (the controller
+/// died, the network broke), when a controller that pings stays silent for as long as it announced
+/// (a cut link closes nothing), or when a signal asks for it.
 class Agent {
  public:
-  /// Takes over both descriptors. `node` is this agent's number in the cluster.
+  /// Takes ownership of both descriptors. `node` is this agent's number in the cluster.
   Agent(asio::io_context& loop, int node, int input_fd, int output_fd);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
-  /// When it was told to remove something, that is done.
+  /// Completes any removal that was requested.
   ~Agent();
 
-  /// Sends hello and serves until the input ends; the loop runs out of work then. `component`: see
-  /// make_hello().
+  /// Sends hello and serves until the input ends; the loop then runs out of work. See make_hello()
+  /// for `component`.
   void start(const std::string& component = {});
 
-  /// Whether a request is still being worked on, on a thread that nothing can end.
+  /// Whether a request is still being handled on a thread that nothing can end.
   [[nodiscard]] bool busy() const noexcept { return busy_; }
 
  private:
@@ -70,28 +70,28 @@ class Agent {
   asio::signal_set signals_;
   asio::steady_timer last_messages_;
   asio::steady_timer silence_;
-  std::int64_t heard_ns_ = 0;  // when the controller was last heard
+  std::int64_t heard_ns_ = 0;  // when the controller last sent something
   Encoder encoder_;
   Decoder decoder_;
   std::array<char, 65536> buffer_{};
   std::deque<std::string> outbox_;
   std::size_t outbox_bytes_ = 0;
-  std::deque<Request> waiting_;  // for the answer to an earlier request
-  bool busy_ = false;            // such an answer is being worked on
-  bool forgetting_ = false;      // a folder is being removed, which can take its time
+  std::deque<Request> waiting_;  // until an earlier request is answered
+  bool busy_ = false;            // such an answer is in progress
+  bool forgetting_ = false;      // a folder is being removed, which can take a while
   bool writing_ = false;
   bool output_gone_ = false;
-  bool ending_ = false;    // no new round; the running one is being stopped
-  bool finished_ = false;  // nothing is left but the outbox
+  bool ending_ = false;    // accepts no new round; the running one is being stopped
+  bool finished_ = false;  // only the outbox is left to write
   std::unique_ptr<RoundSupervisor> round_;
   std::string host_;
-  std::optional<RoundMetrics> last_round_;  // without telemetry, which is of its time
+  std::optional<RoundMetrics> last_round_;  // without telemetry, which belongs to its time
   MetricsServer metrics_;
-  // What rounds run was hashed before: the thread of answer_later uses it, one at a time.
+  // Hashes of programs seen in earlier rounds; used by the thread of answer_later, one at a time.
   std::shared_ptr<probe::FileHashes> hashes_ = std::make_shared<probe::FileHashes>();
   FileOffer offer_;
   std::jthread forgets_;
-  Listening listening_;  // for the other nodes' connections, while the cluster is checked
+  Listening listening_;  // for the other nodes' connections during the cluster check
 };
 
 }  // namespace assay::agent

@@ -38,7 +38,7 @@ Address any_address(int family, int port) {
   return out;
 }
 
-/// An empty address when the text is not a numeric address.
+/// Returns an empty address if the text is not a numeric one.
 Address peer_address(const Peer& peer) {
   Address out;
   sockaddr_in four{};
@@ -63,7 +63,7 @@ std::string error_text(int error) {
   return std::generic_category().message(error);
 }
 
-/// A connection that is made, is being made ("timed out" until then), or cannot be.
+/// A connection that is made, is being made ("timed out" until then), or has failed.
 Connection begin_connection(const Peer& peer) {
   const Address to = peer_address(peer);
   if (to.length == 0) return {UniqueFd(), "'" + peer.address + "' is not an address"};
@@ -76,7 +76,7 @@ Connection begin_connection(const Peer& peer) {
   return out;
 }
 
-/// How a connection that was being made came out.
+/// The result of a connection that was being made.
 std::string outcome(int socket) {
   int error = 0;
   socklen_t length = sizeof error;
@@ -89,7 +89,7 @@ int try_to_listen(int family, int port, Listening& out) {
   if (!fd) return errno;
   const int on = 1;
   const int off = 0;
-  // As frameworks do: connections of an earlier job that are still closing do not matter.
+  // As in frameworks: closing connections of an earlier job do not matter.
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (family == AF_INET6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   const Address any = any_address(family, port);
@@ -98,7 +98,7 @@ int try_to_listen(int family, int port, Listening& out) {
   sockaddr_storage bound{};
   socklen_t length = sizeof bound;
   if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound), &length) != 0) return errno;
-  // The port lies at the same place in both kinds of address.
+  // Both kinds of address have the port in the same place.
   sockaddr_in as_four{};
   std::memcpy(&as_four, &bound, sizeof as_four);
   out.port = ntohs(as_four.sin_port);
@@ -111,7 +111,7 @@ int try_to_listen(int family, int port, Listening& out) {
 Listening listen_on(int port) {
   Listening out;
   int error = try_to_listen(AF_INET6, port, out);
-  // A machine without IPv6 has only the other.
+  // A machine without IPv6 has only IPv4.
   if (error == EAFNOSUPPORT || error == EADDRNOTAVAIL) error = try_to_listen(AF_INET, port, out);
   if (error != 0) out.problem = error_text(error);
   return out;

@@ -8,15 +8,15 @@
 
 namespace assay::agent {
 
-// Whether nodes reach each other over TCP, which is what ranks will do.
+// Checks whether nodes reach each other over TCP, as ranks will have to.
 
-/// A socket that takes connections on every address of this machine, as long as it exists.
+/// A socket that accepts connections on every address of this machine while it exists.
 struct Listening {
   UniqueFd socket;
   int port = 0;
-  std::string problem;  ///< why there is none: "Address already in use"
+  std::string problem;  ///< why there is no socket: "Address already in use"
 };
-/// `port` 0: one that is free. Does not throw.
+/// `port` 0 picks a free one. Does not throw.
 [[nodiscard]] Listening listen_on(int port);
 
 struct Peer {
@@ -41,16 +41,16 @@ struct Reached {
   }
 };
 
-/// Connects to all peers at once and closes again; takes at most `limit`. Blocks. In the order of
-/// `peers`.
+/// Connects to all peers at once and closes the connections again, within `limit`. Blocks. Results
+/// are in the order of `peers`.
 [[nodiscard]] std::vector<Reached> connect_to(const std::vector<Peer>& peers, Nanoseconds limit);
 
-/// One connection, or why there is none, as in Reached.
+/// A connection, or the reason why there is none, as in Reached.
 struct Connection {
   UniqueFd socket;
   std::string problem;
 };
-/// `address` is numeric. Blocks for `limit` at most.
+/// `address` is numeric. Blocks for at most `limit`.
 [[nodiscard]] Connection connect_one(const std::string& address, int port, Nanoseconds limit);
 
 }  // namespace assay::agent

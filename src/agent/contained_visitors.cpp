@@ -15,7 +15,7 @@ using entry::FrameKind;
 namespace {
 
 constexpr std::size_t kLastWords = 2000;
-// A runtime takes its time to take a container down; then it is removed by force.
+// How long a runtime may take to end a container before it is removed by force.
 constexpr Nanoseconds kLeaveLimit = std::chrono::seconds(10);
 
 }  // namespace
@@ -63,7 +63,7 @@ void ContainedVisitors::hear(Pipe& pipe) {
 }
 
 void ContainedVisitors::heard(const Json& message) {
-  // An image's programs could write such lines, too: they reach nobody but their own callers.
+  // An image's programs could also write such lines, which reach nobody but their own callers.
   try {
     const Report report = report_from_json(message);
     const auto* relay = std::get_if<Relay>(&report);
@@ -140,7 +140,7 @@ bool ContainedVisitors::finish() {
   if (leave_by_ns_ == 0) {
     leave_by_ns_ = mono_now_ns() + kLeaveLimit.count();
     asio::error_code ignored;
-    input_.close(ignored);  // it ends with that
+    input_.close(ignored);  // ends the container
   }
   return mono_now_ns() >= leave_by_ns_;
 }

@@ -11,11 +11,11 @@
 
 namespace assay::agent {
 
-/// In a container, which is started when the first one comes and stays until finish(): what one of
-/// them leaves in its files the next one finds.
+/// Visitors in a container, which starts with the first one and stays until finish(), so that files
+/// which one leaves behind are there for the next.
 class ContainedVisitors : public Visitors {
  public:
-  /// `container`: the command that runs host_visitors() within it.
+  /// `container` is the command that runs host_visitors() in the container.
   ContainedVisitors(asio::io_context& loop, std::string round, SpawnOptions container,
                     SendRelay answer);
 
@@ -51,11 +51,11 @@ class ContainedVisitors : public Visitors {
   std::array<char, kRelayPiece> out_bytes_{};
   std::array<char, kRelayPiece> err_bytes_{};
   std::deque<std::string> outbox_;
-  std::string last_words_;  // of the runtime
+  std::string last_words_;  // the runtime's
   std::set<Channel> open_;
   int started_ = 0;
   std::int64_t leave_by_ns_ = 0;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that are queued
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for queued handlers
 };
 
 }  // namespace assay::agent

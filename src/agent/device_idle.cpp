@@ -18,12 +18,12 @@ namespace {
 using telemetry::Column;
 using telemetry::DeviceReading;
 
-// Drivers keep some memory for themselves, a twentieth on some; a sample of an idle device may
+// Drivers keep some memory for themselves, on some a twentieth, and a sample of an idle device may
 // catch its housekeeping.
 constexpr double kBusy = 0.10;
 constexpr Nanoseconds kInterval = std::chrono::milliseconds(500);
 
-// Empty: idle.
+// Empty when the device is idle.
 std::string work_of(const DeviceReading& reading) {
   std::vector<std::string> parts;
   if (const double util = reading.values[Column::util]; util > kBusy)
@@ -70,7 +70,7 @@ probe::Check check_idle(const std::vector<telemetry::DeviceSource>& sources, Nan
       if (!program) continue;
       argv.front() = *program;
       CommandOptions options;
-      options.timeout = timeout;  // a source that samples in a loop ends no earlier
+      options.timeout = timeout;  // a source that samples in a loop runs until then
       const CommandResult result = run_command(argv, options);
       const auto output = parser.parse_output(result.out);
       if (!output.readings.empty()) return judge_idle(output.readings);

@@ -9,11 +9,11 @@
 
 namespace assay::agent {
 
-/// Pure: whether the newest reading of each device shows work or memory of another user (more than
-/// a tenth of either). Names the devices.
+/// Whether the newest reading of any device shows another user's work or memory (over a tenth of
+/// either); names those devices. Pure.
 [[nodiscard]] probe::Check judge_idle(const std::vector<telemetry::DeviceReading>& readings);
 
-/// Takes a sample of the devices from the first of `sources` that gives one; each is given at most
+/// Samples the devices with the first of `sources` that yields a sample, allowing each at most
 /// `timeout`. Blocks.
 [[nodiscard]] probe::Check check_idle(const std::vector<telemetry::DeviceSource>& sources,
                                       Nanoseconds timeout);

@@ -8,8 +8,8 @@
 
 namespace assay::agent {
 
-/// What the vendor's `state` command tells of the devices of this machine; placeholders as in
-/// `samples`. Blocks for at most `timeout`. Never throws: what goes wrong is the problem.
+/// What the vendor's `state` command reports about this machine's devices; placeholders as in
+/// `samples`. Blocks for at most `timeout`. Never throws: a failure becomes the problem.
 [[nodiscard]] probe::DeviceStates read_device_states(const std::vector<std::string>& command,
                                                      Nanoseconds timeout);
 

@@ -34,7 +34,7 @@ DlwsHome::DlwsHome(std::map<std::string, std::string>& env, const fs::path& ib_c
   if (name.empty() || name.find('/') != std::string::npos || !is_own_folder(home)) return;
   std::error_code ec;
   if (fs::exists(target_, ec)) {
-    // A file of the user's own stays; a link is one of ours, or of a round that was killed.
+    // Keeps a user's own file; a link is ours or was left by a round that was killed.
     const fs::path link = home / "ib_config";
     if (fs::is_symlink(link, ec)) fs::remove(link, ec);
     fs::create_symlink(target_, link, ec);

@@ -6,15 +6,15 @@
 
 namespace assay::agent {
 
-/// What commands of the Apulis platform take for granted in their home (docs/rendezvous.md): the
-/// user's name, where nobody said it, `/home/NAME/ib_config`, and `~/tensorboard/JOB/logs`.
+/// Provides what commands of the Apulis platform expect (docs/rendezvous.md): the user's name,
+/// where unset, `/home/NAME/ib_config` and `~/tensorboard/JOB/logs`.
 class DlwsHome {
  public:
-  /// Completes `env`, which the round's ranks get. `ib_config`: of this round. Nothing is done
-  /// without DLWS_JOB_ID in it, nor in a home that is not this user's.
+  /// Completes `env`, the environment of the round's ranks; `ib_config` is this round's. Does
+  /// nothing without DLWS_JOB_ID in `env`, or in a home that is not this user's.
   DlwsHome(std::map<std::string, std::string>& env, const std::filesystem::path& ib_config,
            const std::filesystem::path& homes = "/home");
-  /// Takes the link back, unless a later round has put its own there.
+  /// Removes the link, unless a later round has replaced it with its own.
   ~DlwsHome();
   DlwsHome(const DlwsHome&) = delete;
   DlwsHome& operator=(const DlwsHome&) = delete;

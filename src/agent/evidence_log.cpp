@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kOften = 16 << 20;
 constexpr std::int64_t kSeldom = 10'000'000'000;
-// A workload's own files. Hashing this much takes a second at worst, while the loop waits.
+// For a workload's own files. Hashing this much takes a second at worst, while the loop waits.
 constexpr std::uintmax_t kMaxRead = 256 << 20;
 
 telemetry::LogFile create_log(const fs::path& path) {
@@ -61,7 +61,7 @@ std::vector<evidence::FileRecord> EvidenceLog::finish(
     const layout::RunFile* file = layout::find_run_file(layout::FilePlace::node, name);
     if (file == nullptr || !file->judged || name == layout::kEvidence || all.contains(name))
       continue;
-    // The agent writes the ranks' logs itself: one that is not among them is a rank's making.
+    // The agent writes the ranks' logs itself: one that it did not write was made by a rank.
     if (layout::is_rank_log_name(name)) continue;
     try {
       std::error_code unknown;

@@ -26,7 +26,7 @@ namespace {
 constexpr std::int64_t kProgressEvery_ns = 1'000'000'000;
 constexpr std::uint64_t kMaxPiece = 64 << 20;
 
-/// Thrown and caught in this file.
+/// Only used within this file.
 struct Failure {
   FetchFault fault;
   std::string problem;
@@ -74,7 +74,7 @@ class Fetch {
     std::filesystem::create_directories(request_.path.parent_path(), ec);
     file_.reset(::open(request_.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!file_) throw Failure{FetchFault::own, request_.path.string() + ": " + system_text(errno)};
-    // The same lock as that of a start over ssh.
+    // The same lock as for a start over ssh.
     if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
       throw Failure{FetchFault::own, "another start receives " + request_.path.string()};
   }
@@ -86,7 +86,7 @@ class Fetch {
     return sha256(data) == content_.pieces[at / content_.piece_bytes];
   }
 
-  /// What an earlier attempt left, as far as it is right.
+  /// Takes over the correct part of what an earlier attempt left.
   void take_up() {
     buffer_.resize(static_cast<std::size_t>(content_.piece_bytes));
     while (have_ < content_.size) {
@@ -110,7 +110,7 @@ class Fetch {
     if (!to.problem.empty()) throw Failure{FetchFault::unreachable, to.problem};
     socket_ = std::move(to.socket);
     const std::string greeting = fmt::format("{} {} {}\n", kFetchGreeting, request_.token, have_);
-    // It fits into the buffer of a new connection.
+    // The greeting fits into the buffer of a new connection.
     if (::send(socket_.get(), greeting.data(), greeting.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(greeting.size()))
       throw Failure{FetchFault::broken, system_text(errno)};

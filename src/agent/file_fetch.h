@@ -7,14 +7,14 @@
 namespace assay::agent {
 
 /// Fetches a file that another agent offers (agent/file_offer.h). Blocks; bounded by the request's
-/// limit, and by kPieceLimit for each piece. A piece is written when its hash is right, so what a
-/// failed attempt leaves is right, and the next one goes on from there. Calls `progress` with the
-/// bytes that are there, about once a second. Does not throw.
+/// limit, and by kPieceLimit for each piece. A piece is written only once its hash is right, so a
+/// failed attempt leaves only correct data, from which the next one resumes. Calls `progress` about
+/// once a second with the number of bytes present. Does not throw.
 [[nodiscard]] FileFetched fetch_file(const FetchFileRequest& request,
                                      const std::function<void(std::uint64_t)>& progress);
 
 inline constexpr Nanoseconds kFetchConnectLimit = std::chrono::seconds(3);
-/// Pieces of 1 MiB, say, that come slower than 70 KB/s come better from the controller.
+/// A 1 MiB piece that comes slower than 70 KB/s, for example, is better sent by the controller.
 inline constexpr Nanoseconds kPieceLimit = std::chrono::seconds(15);
 
 }  // namespace assay::agent

@@ -24,7 +24,7 @@ using asio::ip::tcp;
 constexpr int kOfferBacklog = 64;
 constexpr std::size_t kGreetingBytes = 256;
 constexpr std::size_t kServedPiece = 256 << 10;
-// An error of accept (no descriptor left) would come again at once.
+// An error of accept (no descriptors left) would repeat at once.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
 }  // namespace
@@ -53,7 +53,7 @@ class FileOffer::Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
-  // True also for a socket that was closed while this call was queued: the offer may be gone.
+  // Also true for a socket that was closed while this call was queued: the offer may be gone.
   bool over(const asio::error_code& ec) {
     if (!ec && socket_.is_open()) return false;
     close();
@@ -169,7 +169,7 @@ void FileOffer::accept() {
     }
     ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
     std::erase_if(connections_, [](const auto& weak) { return weak.expired(); });
-    // Who has shown the token is not turned out for a stranger.
+    // A client that has shown the token is not turned out for a stranger.
     if (connections_.size() < kConnections) {
       const auto connection = std::make_shared<Connection>(*this, std::move(socket));
       connections_.push_back(connection);

@@ -15,27 +15,27 @@
 
 namespace assay::agent {
 
-/// The first line of who fetches a file: "ASSAY-FILE TOKEN OFFSET"; the bytes from there to the end
-/// are the answer.
+/// The first line that a client sends: "ASSAY-FILE TOKEN OFFSET"; the answer is the file from that
+/// offset to its end.
 inline constexpr std::string_view kFetchGreeting = "ASSAY-FILE";
 
-/// One file at one port, for whoever shows the token, on the agent's loop. A stranger costs a
-/// connection for kGreetingLimit and gets no byte. Never throws after construction. The loop does
-/// not run any more when it is destroyed.
+/// Serves one file at one port, on the agent's loop, to clients that present the token. A stranger
+/// holds a connection for kGreetingLimit and gets no data. Never throws after construction. The
+/// loop must have stopped running before this is destroyed.
 class FileOffer {
  public:
   static constexpr std::size_t kConnections = 16;
   static constexpr std::chrono::seconds kGreetingLimit{5};
-  static constexpr std::chrono::seconds kStalledLimit{15};  ///< without a byte that was taken
+  static constexpr std::chrono::seconds kStalledLimit{15};  ///< without the client taking a byte
 
   explicit FileOffer(asio::io_context& loop);
   ~FileOffer();
   FileOffer(const FileOffer&) = delete;
   FileOffer& operator=(const FileOffer&) = delete;
 
-  /// Instead of what was offered before.
+  /// Replaces the previous offer.
   [[nodiscard]] FileOffered offer(const OfferFileRequest& request);
-  /// Ends every connection, so that the loop can run out of work.
+  /// Closes every connection, so that the loop can run out of work.
   void close();
 
  private:

@@ -19,13 +19,13 @@ namespace {
 
 constexpr int kSweeps = 100;
 constexpr int kBetweenSweeps_ms = 20;
-// How long the child may be stopped (SIGSTOP). Its controller has given it up long before.
+// How long the child may stay stopped (SIGSTOP); its controller gives it up long before.
 constexpr int kStoppedLimit_s = 60;
 constexpr int kStoppedLook_s = 5;
 
 pid_t guardian_of_this = 0;  // set in the child, once
 
-// Collects every child that has ended; gives the status of `wanted` when it is among them.
+// Collects every child that has ended; returns the status of `wanted` if it is among them.
 bool collect(pid_t wanted, int& status) {
   bool found = false;
   int any = 0;
@@ -37,7 +37,7 @@ bool collect(pid_t wanted, int& status) {
   return found;
 }
 
-// Whether `child` is stopped, given whether it was before.
+// Whether `child` is stopped now; `before` says whether it was.
 bool is_stopped(pid_t child, bool before) {
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WCONTINUED | WNOHANG) == 0 &&
@@ -48,7 +48,7 @@ bool is_stopped(pid_t child, bool before) {
   return before;
 }
 
-// Collected or not.
+// Whether or not it has been collected.
 bool is_dead(pid_t pid) {
   const char state = process_state(pid);
   return state == '\0' || state == 'Z' || state == 'X';
@@ -69,8 +69,8 @@ void kill_descendants() {
   for (int i = 0; i < kSweeps; ++i) {
     int ignored = 0;
     (void)collect(0, ignored);
-    // Orphans become children of this process, so that none is left when it has no child. A look at
-    // /proc can miss one that changes its parent just then.
+    // Orphans become children of this process, so nothing is left once it has no child. Reading
+    // /proc could miss a process whose parent changes just then.
     siginfo_t info{};
     if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) return;
     for (const pid_t pid : descendants(::getpid())) ::kill(pid, SIGKILL);
@@ -96,7 +96,7 @@ int sweep_agents(const std::vector<std::string>& names) {
       const auto pid = find_process(name);
       if (!pid || *pid == ::getpid() || is_dead(*pid)) continue;
       left = true;
-      // While it lives, what loses its parent below it stays below it.
+      // While the child lives, orphans below it stay below it.
       const std::vector<pid_t> below = descendants(*pid);
       for (const pid_t one : below) end(one);
       if (below.empty()) end(*pid);
@@ -117,7 +117,7 @@ int run_guarded(const std::function<int()>& work) {
   ::sigprocmask(SIG_BLOCK, &watched, &before);
   const pid_t guardian = ::getpid();
   const pid_t child = ::fork();
-  if (child < 0) {  // no more processes: better unguarded than not at all
+  if (child < 0) {  // process limit reached: better unguarded than not at all
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
     return work();
   }
@@ -132,7 +132,7 @@ int run_guarded(const std::function<int()>& work) {
   let_go_of_streams();
   int status = SIGKILL;  // unless the child ends by itself
   bool stopped = false;
-  // Counted by looks, so that the time does not count in which this process is stopped, too.
+  // Counts looks, so that time during which this process is stopped too does not count.
   for (int stopped_s = 0; stopped_s < kStoppedLimit_s;) {
     const timespec look{.tv_sec = kStoppedLook_s, .tv_nsec = 0};
     const int signal =
@@ -150,7 +150,7 @@ int run_guarded(const std::function<int()>& work) {
   }
   kill_descendants();
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-  // Whoever waits for the agent is to see how it ended.
+  // Lets those who wait for the agent see how it ended.
   ::signal(WTERMSIG(status), SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::kill(::getpid(), WTERMSIG(status));

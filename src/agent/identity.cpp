@@ -28,8 +28,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The first address that is not the loopback's. No name is looked up: a static program cannot
-// rely on the resolver, and names often lead to 127.0.1.1.
+// The first non-loopback address. Looks no name up: a static program cannot rely on the resolver,
+// and names often lead to 127.0.1.1.
 std::string interface_address() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
@@ -45,7 +45,7 @@ std::string interface_address() {
   return {};
 }
 
-// The address that the controller's connection came to is one that the cluster uses.
+// The address at which the controller's connection arrived, as the cluster uses that one.
 std::string own_address() {
   const std::string connection = variable("SSH_CONNECTION");  // client, its port, server, its port
   const auto fields = split(connection, ' ');
@@ -67,7 +67,7 @@ Hello make_hello(const std::string& component) {
   out.address = printable(own_address());
   out.boot_id = printable(trim(read_file_or_empty("/proc/sys/kernel/random/boot_id")));
   out.job = printable(variable("SLURM_JOB_ID"));
-  // As Slurm itself writes it.
+  // Slurm's own notation.
   if (!out.job.empty() && !component.empty()) out.job += "+" + component;
   out.processes = agent_processes();
   return out;

@@ -7,7 +7,7 @@ namespace assay::agent {
 
 namespace {
 
-// Helpers of a rank (data loaders, resource trackers) get this long to follow it by themselves.
+// How long a rank's helpers (data loaders, resource trackers) may take to follow it themselves.
 constexpr std::int64_t kPatience = 500'000'000;
 constexpr std::int64_t kGrace = 1'000'000'000;
 constexpr std::int64_t kUnkillableAfter = 10'000'000'000;
@@ -16,7 +16,7 @@ constexpr std::int64_t kUnkillableAfter = 10'000'000'000;
 
 Leftovers::Action Leftovers::next(std::int64_t mono_ns, std::size_t left,
                                   std::optional<std::int64_t> kill_at_ns) {
-  // What a rank's shell leaves behind has the rest of the grace, too: it may write a checkpoint.
+  // A process that a rank's shell left gets the rest of the grace too: it may write a checkpoint.
   if (kill_at_ns && mono_ns < *kill_at_ns)
     return std::exchange(signalled_, true) ? Action::wait : Action::ask;
   const std::int64_t waited = mono_ns - std::max(since_ns_, kill_at_ns.value_or(since_ns_));

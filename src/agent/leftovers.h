@@ -6,24 +6,24 @@
 
 namespace assay::agent {
 
-/// What becomes of processes that outlive the ranks of a round: by the clock alone, without a look
-/// at any process.
+/// Decides what happens to processes that outlive a round's ranks, by the clock alone; it never
+/// looks at a process.
 class Leftovers {
  public:
   enum class Action : std::uint8_t {
-    wait,       ///< they may follow their rank by themselves
-    ask,        ///< SIGTERM to those that were not asked with their rank: once
+    wait,       ///< they may follow their rank on their own
+    ask,        ///< SIGTERM, once, to those not asked together with their rank
     terminate,  ///< SIGTERM to all
     kill,       ///< SIGKILL to all
-    give_up     ///< nothing ends them: they are named
+    give_up     ///< nothing ends them: report their names
   };
 
-  /// The last rank has ended.
+  /// Called when the last rank has ended.
   void begin(std::int64_t mono_ns) { since_ns_ = mono_ns; }
-  /// For `left` processes, at least one. `kill_at_ns`: when the grace of a stopped round ends.
+  /// The action for `left` (at least 1) processes. A stopped round's grace ends at `kill_at_ns`.
   [[nodiscard]] Action next(std::int64_t mono_ns, std::size_t left,
                             std::optional<std::int64_t> kill_at_ns);
-  /// How many outlived a rank that ended by itself. After a stop everything is ended anyway.
+  /// How many outlived a rank that ended by itself; after a stop, everything is ended anyway.
   [[nodiscard]] int noteworthy() const noexcept { return noteworthy_; }
 
  private:

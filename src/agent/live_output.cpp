@@ -17,7 +17,7 @@ void LiveOutput::append(std::string_view bytes) {
     return;
   }
   data_ += bytes;
-  if (data_.size() <= 2 * most_) return;  // moved rarely, not with every line
+  if (data_.size() <= 2 * most_) return;  // moved rarely rather than with every line
   skipped_ += data_.size() - most_;
   data_.erase(0, data_.size() - most_);
 }
@@ -27,7 +27,7 @@ std::optional<LivePiece> LiveOutput::take() {
     skipped_ += data_.size() - most_;
     data_.erase(0, data_.size() - most_);
   }
-  std::size_t end = data_.find_last_of("\n\r") + 1;  // 0: no end of a line
+  std::size_t end = data_.find_last_of("\n\r") + 1;  // 0: no line ends
   if (end < data_.size() && (waited_ || data_.size() == most_)) end = data_.size();
   waited_ = end < data_.size();
   if (end == 0) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<LivePiece> LiveOutput::take() {
   data_.erase(0, end);
   skipped_ = 0;
   if (piece.skipped_bytes == 0) return piece;
-  // What was skipped ended in the middle of a line.
+  // The skipped part ended in the middle of a line.
   const std::size_t line = piece.data.find('\n') + 1;
   if (line < piece.data.size()) {
     piece.skipped_bytes += line;

@@ -14,29 +14,29 @@ struct LivePiece {
   std::uint64_t skipped_bytes = 0;  ///< before `data`
 };
 
-/// The newest output of a rank that has not been sent: bounded, whatever the rank prints.
+/// The newest unsent output of a rank; bounded, whatever the rank prints.
 class LiveOutput {
  public:
-  /// 0: nothing is kept.
+  /// 0 keeps nothing.
   explicit LiveOutput(std::size_t most) : most_(most) {}
 
   void append(std::string_view bytes);
-  /// What there is, in whole lines: the rest of a line waits for its end until the next call. What
-  /// did not fit is skipped, the oldest first. Nothing: there is nothing new.
+  /// Takes whole lines; the rest of a line waits for its end until the next call. Output that did
+  /// not fit is skipped, oldest first. Returns nothing when there is nothing new.
   [[nodiscard]] std::optional<LivePiece> take();
 
  private:
   std::size_t most_;
   std::string data_;
   std::uint64_t skipped_ = 0;
-  bool waited_ = false;  // the rest of a line was there at the last call
+  bool waited_ = false;  // the last call left the rest of a line
 };
 
-/// A file that this process appends to, read as far as it is new.
+/// Reads the new part of a file that this process appends to.
 class LiveFile {
  public:
   explicit LiveFile(std::filesystem::path path) : path_(std::move(path)) {}
-  /// Whole lines, at most `most` bytes of them; empty: nothing new.
+  /// At most `most` bytes of whole lines; empty when nothing is new.
   [[nodiscard]] std::string take(std::size_t most);
 
  private:

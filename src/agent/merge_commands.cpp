@@ -17,9 +17,9 @@ namespace assay::agent {
 
 namespace {
 
-// As much as a message of the protocol has at most.
+// The largest message of the protocol.
 constexpr std::size_t kMaxWaiting = 64 << 20;
-// A signal that comes just before poll() is seen after it.
+// Bounds the delay of a signal that comes just before poll().
 constexpr int kLook_ms = 500;
 
 volatile std::sig_atomic_t asked_to_end = 0;
@@ -27,10 +27,10 @@ volatile std::sig_atomic_t asked_to_end = 0;
 struct Branch {
   Child child;
   std::string waiting{};  // for its input
-  std::string line{};     // the beginning of one that is not whole
+  std::string line{};     // the beginning of an unfinished one
 };
 
-// False: nobody reads any more.
+// Returns false when nobody reads any more.
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
@@ -112,7 +112,7 @@ class Merger {
     }
     const auto end = from.line.rfind('\n');
     if (end == std::string::npos) return;
-    // Without a reader there is nobody to run for.
+    // Without a reader there is nothing to run for.
     if (!write_all(output_, std::string_view(from.line).substr(0, end + 1))) input_ = -1;
     from.line.erase(0, end + 1);
   }

@@ -5,11 +5,10 @@
 
 namespace assay::agent {
 
-/// Runs the commands at once as if they were one: whatever comes on `input` goes to all of them,
-/// and their lines come out on `output`, each whole. When `input` ends, theirs do; SIGTERM is
-/// passed on to them. Blocks until all have ended; gives the first exit code that is not 0. One
-/// that does not read its input is cut off from it when too much waits for it, and the others are
-/// served on.
+/// Runs the commands at once as if they were one: `input` goes to all of them, and their lines
+/// appear on `output`, each in one piece. Their inputs end with `input`; SIGTERM is passed on to
+/// them. Blocks until all have ended; returns the first exit code other than 0. A command that does
+/// not read loses its input once too much waits for it, while the others are still served.
 int merge_commands(const std::vector<std::vector<std::string>>& commands, int input, int output);
 
 }  // namespace assay::agent

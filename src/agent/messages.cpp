@@ -11,7 +11,7 @@ namespace assay::agent {
 namespace {
 
 constexpr const char* kSshFolders = "/tmp";
-constexpr std::size_t kNameLength = 32;  // sockets have 107 bytes for theirs
+constexpr std::size_t kNameLength = 32;  // of at most 107 bytes for a socket's path
 
 std::string ssh_folder_name(const std::string& round_id) {
   return "assay-ssh-" + sha256(round_id).substr(0, kNameLength);

@@ -14,13 +14,13 @@
 
 namespace assay::agent {
 
-// The messages between controller and agent, one struct each; docs/dev/agent-protocol.md
-// describes them. kType is the message's "type".
+// The messages between controller and agent, one struct each (docs/dev/agent-protocol.md). kType is
+// the message's "type".
 
-/// Before anything that could hang: whom to end where no hello follows.
+/// Sent before anything that could hang: names the processes to end if no hello follows.
 struct Begun {
   static constexpr const char* kType = "begun";
-  std::vector<std::string> processes{};  ///< the guardian's name (core/process_name.h)
+  std::vector<std::string> processes{};  ///< the guardian's (core/process_name.h)
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -28,7 +28,7 @@ struct Begun {
   }
 };
 
-/// The agent's identity: it serves. What it could not find out is empty.
+/// The agent's identity; the agent is ready. What it could not find out is empty.
 struct Hello {
   static constexpr const char* kType = "hello";
   int protocol = 0;
@@ -36,11 +36,11 @@ struct Hello {
   int pid = 0;
   std::string host;
   std::string home;
-  std::string bindir;   ///< the folder of its program
-  std::string address;  ///< under which other nodes reach it
+  std::string bindir;   ///< its program's folder
+  std::string address;  ///< where other nodes reach it
   std::string boot_id;
-  std::string job;  ///< the scheduler's; "17+1" for a component of a heterogeneous one
-  /// The agent and its guardian by name (core/process_name.h), so that a sweep finds them whatever
+  std::string job;  ///< the scheduler's job; "17+1" for a component of a heterogeneous one
+  /// Names of the agent and its guardian (core/process_name.h), so that a sweep finds them whatever
   /// became of them.
   std::vector<std::string> processes;
 
@@ -59,17 +59,17 @@ struct Hello {
   }
 };
 
-/// A piece of the conversation between a program of the round that said `ssh HOST` and what runs
-/// for it on another node (agent/ssh_relay.h). The controller passes it on to the agent of `peer`,
-/// with the sender's number in its place: it is a report and a request.
+/// A piece of the conversation between a program of the round that called `ssh HOST` and the
+/// program that runs for it on another node (agent/ssh_relay.h). The controller passes it to the
+/// agent of `peer` and puts the sender's number there: it is both a report and a request.
 struct Relay {
   static constexpr const char* kType = "relay";
-  std::string id;             ///< of the round
+  std::string id;             ///< the round's
   int peer = 0;               ///< the node at the other end
-  std::uint64_t channel = 0;  ///< of those that the caller's node opened
+  std::uint64_t channel = 0;  ///< numbered by the caller's node
   bool back = false;          ///< from the program to its caller
-  std::string kind{};         ///< the letter of an entry::FrameKind
-  std::string data{};         ///< in hex: what is said may be any bytes
+  std::string kind{};         ///< letter of an entry::FrameKind
+  std::string data{};         ///< arbitrary bytes, in hex
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -94,14 +94,14 @@ using Request = std::variant<RoundRequest, StopRequest, DescribeRequest, ProbeRe
                              DropCachesRequest, FreePortRequest, ForgetRequest, OfferFileRequest,
                              FetchFileRequest, WithdrawFileRequest, Relay, Ping, Bye>;
 
-/// Where the `ssh` of a round's node lies. Several nodes may be on one machine.
+/// The folder of a node's `ssh` for a round. Several nodes may share a machine.
 [[nodiscard]] std::filesystem::path round_ssh_folder(const std::string& round_id, int node);
-/// Removes what a lost agent of the round left of it on this machine.
+/// Removes the folders that a round's lost agents left on this machine.
 void remove_round_ssh_folders(const std::string& round_id);
 
 [[nodiscard]] Json to_json(const Report& report);
 [[nodiscard]] Json to_json(const Request& request);
-/// Throws Error of kind internal for an unknown type, a missing field or one of the wrong type.
+/// Throws Error of kind internal for an unknown type, or a missing or wrongly typed field.
 [[nodiscard]] Report report_from_json(const Json& json);
 [[nodiscard]] Request request_from_json(const Json& json);
 

@@ -18,8 +18,8 @@ namespace {
 using asio::ip::tcp;
 
 constexpr int kBacklog = 64;
-// What a client goes on sending after its answer is passed over up to here; a reset would take the
-// answer away from it.
+// How much a client's further input is drained after its answer; a reset would take the answer away
+// from it.
 constexpr std::size_t kDrainBytes = 65536;
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
@@ -56,7 +56,7 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
   }
 
  private:
-  // True also for a socket that was closed while this call was queued: the server may be gone.
+  // Also true for a socket that was closed while this call was queued: the server may be gone.
   bool over(const asio::error_code& ec) {
     if (!ec && socket_.is_open()) return false;
     close();
@@ -181,7 +181,7 @@ void MetricsServer::accept() {
       second_began_ns_ = now_ns;
       in_second_ = 0;
     }
-    // An error (no descriptor left) would come again at once.
+    // An error (no descriptors left) would repeat at once.
     if (!ec && ++in_second_ < kPerSecond) return accept();
     pause_.expires_at(asio::steady_timer::time_point(
         std::chrono::nanoseconds(second_began_ns_ + kNanosecondsPerSecond)));

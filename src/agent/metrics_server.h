@@ -13,29 +13,29 @@
 
 namespace assay::agent {
 
-/// GET /metrics over HTTP/1.1 on the agent's loop, one request per connection. What strangers may
-/// cost is bounded: connections at once (the oldest makes room), connections per second, bytes and
-/// seconds of a connection, pages rendered per second. Never throws after construction. The loop
-/// does not run any more when it is destroyed.
+/// Serves GET /metrics over HTTP/1.1 on the agent's loop, one request per connection. The cost of
+/// strangers is bounded: concurrent connections (the oldest makes room), connections per second,
+/// bytes and seconds per connection, and pages rendered per second. Never throws after
+/// construction. The loop must have stopped running before this is destroyed.
 class MetricsServer {
  public:
   static constexpr std::size_t kConnections = 16;
   static constexpr int kPerSecond = 50;
   static constexpr std::size_t kRequestBytes = 4096;
   static constexpr std::chrono::seconds kDeadline{5};      ///< from the first byte to the last
-  static constexpr std::chrono::milliseconds kFresh{100};  ///< a page is given out again so long
+  static constexpr std::chrono::milliseconds kFresh{100};  ///< how long a page is served again
 
-  /// `render` makes the page; it is called on the loop, and not after close().
+  /// `render` makes the page. It is called on the loop, and never after close().
   MetricsServer(asio::io_context& loop, std::function<std::string()> render);
   ~MetricsServer();
   MetricsServer(const MetricsServer&) = delete;
   MetricsServer& operator=(const MetricsServer&) = delete;
 
-  /// Opens `endpoint` (core/address.h), unless it is open already; gives "" or why it cannot.
+  /// Opens `endpoint` (core/address.h) unless it is already open; returns "" or why it cannot.
   [[nodiscard]] std::string listen(const std::string& endpoint);
-  /// Ends every connection, so that the loop can run out of work.
+  /// Closes every connection, so that the loop can run out of work.
   void close();
-  [[nodiscard]] int port() const noexcept { return port_; }  ///< 0: not open
+  [[nodiscard]] int port() const noexcept { return port_; }  ///< 0 when closed
   [[nodiscard]] std::uint64_t requests() const noexcept { return requests_; }
   [[nodiscard]] std::uint64_t evicted() const noexcept { return evicted_; }
 

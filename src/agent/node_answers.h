@@ -15,11 +15,11 @@
 
 namespace assay::agent {
 
-// What an agent answers to a request outside of a round (agent/messages.h).
+// An agent's answers to requests outside a round (agent/messages.h).
 
 struct SystemReport {
   static constexpr const char* kType = "system";
-  Json system;  ///< as in system.json
+  Json system;  ///< in the form of system.json
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -60,7 +60,7 @@ struct DataListings {
 struct ListeningOn {
   static constexpr const char* kType = "listening";
   int port = 0;
-  std::string problem;  ///< empty: it listens
+  std::string problem;  ///< empty while it listens
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -79,7 +79,7 @@ struct Connections {
   }
 };
 
-/// What the ranks of the node would execute.
+/// The programs that the node's ranks would execute.
 struct Executions {
   static constexpr const char* kType = "execution";
   probe::Execution execution;
@@ -102,7 +102,7 @@ struct CachesDropped {
   }
 };
 
-/// A port without a listener right now.
+/// A port that has no listener at the moment.
 struct FreePort {
   static constexpr const char* kType = "port";
   int port = 0;
@@ -113,7 +113,7 @@ struct FreePort {
   }
 };
 
-/// A request that the agent does not know, cannot read or cannot do.
+/// Answers a request that the agent does not know, cannot read or cannot carry out.
 struct Refusal {
   static constexpr const char* kType = "error";
   std::string reason;

@@ -35,7 +35,7 @@ std::string read_to_end(int fd) {
   return text;
 }
 
-// Whether a process of this user runs a program from there.
+// Whether one of this user's processes runs a program from `folder`.
 bool in_use(const fs::path& folder) {
   std::error_code ec;
   const std::string prefix = fs::canonical(folder, ec).string() + "/";
@@ -119,7 +119,7 @@ int prune_programs(const fs::path& programs, Nanoseconds unused_for) {
       old.push_back(entry->path());
   int removed = 0;
   for (const fs::path& path : old) {
-    // Looked at again: another controller may just have begun to use it.
+    // Checked again: another controller may just have begun to use it.
     if (in_use(path) || !unused(path)) continue;
     std::error_code failed;
     fs::remove_all(path, failed);

@@ -28,7 +28,7 @@ std::string label(std::string_view name, std::string_view value) {
   return out + '"';
 }
 
-// One family after the other; a family without a sample leaves no trace.
+// Writes one family after another; a family without samples leaves no trace.
 class Page {
  public:
   void family(std::string_view name, std::string_view type, std::string_view help) {
@@ -131,7 +131,7 @@ void render_ranks(Page& page, const RoundMetrics& round, const std::string& comm
        [&](const RankMetrics& r) { return number(r.trials); });
 }
 
-// One family of every column for the sources of one kind, with their labels.
+// Writes one family per column for the sources of one kind, with their labels.
 using Labeled = std::vector<std::pair<const SourceMetrics*, std::string>>;
 void render_columns(Page& page, telemetry::Family telemetry::ColumnInfo::*family,
                     const Labeled& sources) {

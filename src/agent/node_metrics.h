@@ -9,7 +9,7 @@
 
 namespace assay::agent {
 
-// What an agent knows at one moment, as Prometheus reads it; docs/telemetry.md lists the names.
+// An agent's knowledge at one moment, for Prometheus; docs/telemetry.md lists the names.
 
 struct RankMetrics {
   enum class State : std::uint8_t { waiting, running, succeeded, failed };
@@ -19,7 +19,7 @@ struct RankMetrics {
   std::uint64_t epochs = 0;
   std::uint64_t trials = 0;
   std::uint64_t output_bytes = 0;
-  double idle_s = 0;  ///< since its last output; only of a running rank
+  double idle_s = 0;  ///< since its last output; set only while it runs
   std::optional<std::int64_t> step;
   std::optional<double> samples;
   std::optional<double> loss;
@@ -37,10 +37,10 @@ struct RoundMetrics {
   std::string case_name;
   int round = 0;
   bool running = false;
-  bool automl = false;  ///< its ranks have reported which trial they train
+  bool automl = false;  ///< its ranks reported which trial they train
   std::vector<RankMetrics> ranks;
   std::vector<SourceMetrics> sources;
-  std::optional<double> power_w;  ///< of the node, nothing counted twice
+  std::optional<double> power_w;  ///< of the node, with nothing counted twice
 };
 
 struct AgentMetrics {
@@ -50,10 +50,10 @@ struct AgentMetrics {
   std::int64_t resident_bytes = 0;
   std::uint64_t requests = 0;
   std::uint64_t evicted = 0;          ///< connections closed to make room
-  std::optional<RoundMetrics> round;  ///< the running one, else the last one
+  std::optional<RoundMetrics> round;  ///< the running round, else the last one
 };
 
-/// Text exposition format 0.0.4. A value that is not known has no line; never a zero.
+/// Text exposition format 0.0.4. An unknown value has no line; it never appears as zero.
 [[nodiscard]] std::string render_metrics(const AgentMetrics& metrics);
 
 }  // namespace assay::agent

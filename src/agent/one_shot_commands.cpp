@@ -41,21 +41,21 @@ int run_inheriting(const std::vector<std::string>& arguments) {
   }
 }
 
-// A container whose client was killed goes on without it. Removed while its own supervisor lives it
-// goes at once; afterwards its runtime may need a second attempt to notice.
+// A container outlives its killed client. It goes at once if it is removed while its supervisor
+// lives; afterwards its runtime may need a second attempt to notice.
 asio::awaitable<bool> succeeds_before(std::int64_t deadline_ns, std::vector<std::string> command) {
   asio::steady_timer pause(co_await asio::this_coro::executor);
   for (std::int64_t left = 0; (left = deadline_ns - mono_now_ns()) > 0;) {
-    // Made here: GCC 12 cannot have a list of initializers in an awaited expression.
+    // Built here because GCC 12 does not support initializer lists in awaited expressions.
     SpawnOptions options;
     options.argv = command;
     RunLimits limits;
     limits.total = Nanoseconds(left);
     try {
       const CommandResult result = co_await run_async(std::move(options), limits);
-      // Docker's answer for one that has removed itself; older ones fail with it.
+      // Docker's answer for a container that has removed itself; older versions exit with an error.
       if (result.ok() || result.err.find("No such container") != std::string::npos) co_return true;
-    } catch (const Error&) {  // It cannot be started now.
+    } catch (const Error&) {  // Cannot be started at the moment.
     }
     pause.expires_after(kBetweenCleanUps);
     co_await pause.async_wait(asio::use_awaitable);
@@ -84,7 +84,7 @@ asio::awaitable<std::vector<bool>> clean_up(std::vector<std::vector<std::string>
   std::vector<bool> done(commands.size(), true);
   std::size_t open = 0;
   asio::steady_timer all_done(executor, asio::steady_timer::time_point::max());
-  // A node has a container for each of its devices, and a runtime takes seconds for one of them.
+  // A node may have a container per device, and a runtime takes seconds for each.
   for (std::size_t i = 0; i < commands.size(); ++i) {
     if (commands[i].empty()) continue;
     ++open;
@@ -107,7 +107,7 @@ void run_cleanups(const std::vector<std::string>& commands) {
     argument_lists.push_back(arguments_of(parse_json_or_null(text)));
   asio::io_context loop(1);
   asio::co_spawn(loop, clean_up(std::move(argument_lists)),
-                 // A command that cannot be killed is not waited for.
+                 // Does not wait for a command that cannot be killed.
                  [&](const std::exception_ptr&, const std::vector<bool>&) { loop.stop(); });
   loop.run();
 }

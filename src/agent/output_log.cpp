@@ -63,7 +63,7 @@ void RankLog::rotate() {
   in_file_ = 0;
 }
 
-// In the same file: the limit holds, and the loss is counted.
+// Starts over in the same file: the limit holds, and the loss is counted.
 void RankLog::begin_again() {
   if (::ftruncate(file_.get(), 0) == 0) {
     ::lseek(file_.get(), 0, SEEK_SET);

@@ -11,9 +11,9 @@
 
 namespace assay::agent {
 
-/// The output of one rank on disk, bounded: the first half of the limit is kept for good
-/// (`….head`), of the rest the newest bytes (`….1` and the file itself). Never blocks on anything
-/// but the file system and never throws after construction: what cannot be written is counted.
+/// The output of one rank on disk, bounded: keeps the first half of the limit for good (`….head`)
+/// and the newest bytes of the rest (`….1` and the file itself). Blocks only on the file system and
+/// never throws after construction: bytes that cannot be written are counted.
 class RankLog {
  public:
   /// Throws Error of kind environment when the file cannot be created. `limit` 0 means no limit.
@@ -23,7 +23,7 @@ class RankLog {
 
   [[nodiscard]] std::uint64_t received_bytes() const noexcept { return received_; }
   [[nodiscard]] std::uint64_t dropped_bytes() const noexcept { return dropped_; }
-  /// What is in the files now, hashed as it was written: the oldest part first.
+  /// The current content of the files, hashed while it was written; the oldest part first.
   [[nodiscard]] std::vector<evidence::FileRecord> files() const;
   /// Why bytes could not be written ("No space left on device"), or empty.
   [[nodiscard]] const std::string& write_error() const noexcept { return write_error_; }
@@ -39,7 +39,7 @@ class RankLog {
   bool head_done_ = false;
   std::uint64_t in_file_ = 0;      // bytes in the current file
   std::uint64_t in_previous_ = 0;  // bytes in ….1
-  evidence::FileHash hash_;        // of what reached the current file
+  evidence::FileHash hash_;        // of the bytes that reached the current file
   std::vector<evidence::FileRecord> rotated_;
   std::uint64_t received_ = 0;
   std::uint64_t dropped_ = 0;

@@ -24,7 +24,7 @@ std::string last_line(const std::string& text) {
   return ellipsize(printable(trimmed.substr(trimmed.rfind('\n') + 1)), 200);
 }
 
-// 0, or the error.
+// Returns 0 or errno.
 int write_three(const std::filesystem::path& file) {
   const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd) return errno;
@@ -41,8 +41,8 @@ const std::vector<std::string>& drop_caches_by_sudo() {
 
 CacheDrop drop_page_caches(const std::filesystem::path& root,
                            const std::vector<std::string>& fallback) {
-  // Only clean pages are dropped. As a process of its own, sync can be given up. Another root has
-  // no pages of its own.
+  // Only clean pages are dropped. As a process of its own, sync can be abandoned. A root other than
+  // "/" has no pages of its own.
   CommandOptions options;
   options.timeout = kSyncLimit;
   if (root == "/" && run_command({"sync"}, options).timed_out)

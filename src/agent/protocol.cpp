@@ -8,12 +8,12 @@ namespace assay::agent {
 
 namespace {
 
-// Room in a chunk line for its keys and numbers: {"node":…,"chunk":…,"part":…,"parts":…,"data":""}
+// Room for a chunk line's keys and numbers: {"node":…,"chunk":…,"part":…,"parts":…,"data":""}
 constexpr std::size_t kChunkOverhead = 140;
-// More half-received messages than this means a broken or hostile peer; the oldest is dropped.
+// More unfinished messages than this mean a broken or hostile peer; the oldest is dropped.
 constexpr std::size_t kMaxAssemblies = 4096;
 
-// ASCII only: a chunk may be cut anywhere, and a byte count is a character count.
+// ASCII only, so that a chunk may be cut anywhere and a byte count is a character count.
 std::string ascii(const Json& value) {
   return value.dump(-1, ' ', true, Json::error_handler_t::replace);
 }

@@ -12,29 +12,29 @@ namespace assay::agent {
 
 inline constexpr int kProtocolVersion = 2;
 
-/// The longest protocol line, newline included. Slurm's srun passes lines up to 1,022 bytes whole;
-/// longer ones from several nodes arrive torn and mixed.
+/// The longest protocol line, including the newline. Slurm's srun passes lines of up to 1,022 bytes
+/// whole; longer ones from several nodes arrive torn and mixed.
 inline constexpr std::size_t kMaxLine = 1000;
 
-/// A message that is larger than this after reassembly is refused.
+/// The largest message accepted after reassembly.
 inline constexpr std::size_t kMaxMessage = std::size_t{64} << 20;
 
-/// `node` of a message from the controller that is meant for every agent.
+/// The `node` of a controller's message to every agent.
 inline constexpr int kAllNodes = -1;
 
-/// Turns messages into protocol lines. A message is a JSON object; "node" is added (the sender for
-/// an agent, the addressee for the controller). One that does not fit into a line is cut into
-/// {"node", "chunk", "part", "parts", "data"} lines.
+/// Turns messages into protocol lines. A message is a JSON object, to which "node" is added (an
+/// agent names itself, the controller names the addressee). A message too long for one line is cut
+/// into {"node", "chunk", "part", "parts", "data"} lines.
 class Encoder {
  public:
-  /// The line or lines of `message`, each with its newline, pure ASCII.
+  /// The line or lines of `message` in pure ASCII, each with its newline.
   [[nodiscard]] std::string encode(int node, const Json& message);
 
  private:
   std::uint64_t next_chunk_ = 1;
 };
 
-/// Puts messages together again from bytes in pieces of any size. What is not a protocol line (a
+/// Reassembles messages from bytes in pieces of any size. Anything that is not a protocol line (a
 /// banner of ssh, a warning of srun, garbage) goes to on_noise and is otherwise ignored.
 class Decoder {
  public:
@@ -57,7 +57,7 @@ class Decoder {
   OnMessage on_message_;
   OnNoise on_noise_;
   std::string pending_;
-  bool skipping_ = false;  // inside a line that is too long to be ours
+  bool skipping_ = false;  // inside a line too long to be ours
   std::map<std::pair<int, std::uint64_t>, Assembly> assemblies_;
 };
 

@@ -139,7 +139,7 @@ BoundHere::BoundHere(const RankBinding& binding) : before_(CpuSet::usable()) {
   const auto node = static_cast<std::size_t>(*binding.memory);
   if (node >= kMaxNumaNodes) return;
   mask[node / kBitsOfWord] = 1UL << (node % kBitsOfWord);
-  // Preferred, not strict: a rank that needs more than its node has is slow, not killed.
+  // Preferred, not strict: a rank that needs more than its node has gets slow, not killed.
   memory_ = ::syscall(SYS_set_mempolicy, MPOL_PREFERRED, mask.data(), kMaxNumaNodes) == 0;
 }
 

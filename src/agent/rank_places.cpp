@@ -16,8 +16,8 @@ namespace assay::agent {
 namespace {
 
 constexpr std::int64_t kBetweenLooks = 1'000'000'000;
-constexpr std::int64_t kLooksCostAtMost = 500;  // one part in so many of the time
-// Of /proc/PID/stat: `processor` is the 39th field, and what follows the name begins with the 3rd.
+constexpr std::int64_t kLooksCostAtMost = 500;  // looks take at most 1/500 of the time
+// `processor` is field 39 of /proc/PID/stat; the text after the name begins with field 3.
 constexpr std::size_t kProcessor = 39 - 3;
 
 std::optional<int> processor_of(const std::string& stat) {

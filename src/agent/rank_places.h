@@ -10,14 +10,14 @@
 
 namespace assay::agent {
 
-/// Where the threads of bound ranks ran, by looking at them every few seconds, and less often where
-/// a look takes long.
+/// Records where the threads of bound ranks run by looking every few seconds, less often where a
+/// look takes long.
 class RankPlaces {
  public:
-  /// Looks at everything below these processes: rank → its process. Does nothing when the last look
-  /// was a moment ago.
+  /// Looks at everything below the processes in `ranks` (rank → process). Does nothing if the last
+  /// look was only a moment ago.
   void look(std::int64_t mono_ns, const std::map<int, pid_t>& ranks);
-  /// The CPUs on which a thread of the rank was seen; empty: it was never looked at.
+  /// The CPUs on which a thread of the rank was seen; empty when nobody looked.
   [[nodiscard]] CpuSet seen(int rank) const;
 
  private:
@@ -25,7 +25,7 @@ class RankPlaces {
   std::int64_t next_ns_ = 0;
 };
 
-/// The CPUs on which the threads of a process ran last.
+/// The CPUs on which a process's threads last ran.
 [[nodiscard]] CpuSet last_cpus(pid_t pid);
 
 }  // namespace assay::agent

@@ -12,20 +12,19 @@ namespace assay::agent {
 
 namespace {
 
-// A burst fits into the pipe while the agent is busy elsewhere. Best effort: the kernel limits it.
+// Lets a burst fit into the pipe while the agent is busy. Best effort: the kernel limits it.
 constexpr int kPipeBytes = 1 << 20;
-// One rank that floods its output must not keep the loop from the others.
+// Keeps a rank that floods its output from blocking the loop for the others.
 constexpr std::size_t kReadsPerTurn = 8;
-// What a dead rank may have left in its pipe; bounded because others may still write into it.
+// Reads of what a dead rank left in its pipe; bounded because others may still write to it.
 constexpr std::size_t kReadsAfterExit = 1024;
-// Of each of many ranks a few lines are shown all the same.
+// Shows a few lines of each rank even when there are many.
 constexpr std::size_t kMinLiveBytes = 1024;
 
 // What srun tells the agent about its own task contradicts the ranks' numbers, and an srun that a
-// rank starts would take it for its own: so also how the agents' step divides its tasks, one a
-// node. What is about the whole job stays. SLURM_TASKS_PER_NODE does, too: mpirun wants it wherever
-// there is a job, and under Slurm the round sets it to what its world is
-// (rendezvous/environment.cpp).
+// rank starts would take it as its own; the same holds for how the agents' step divides its tasks,
+// one per node. Variables about the whole job stay, and so does SLURM_TASKS_PER_NODE: mpirun needs
+// it in any job, and under Slurm the round sets it to match its world (rendezvous/environment.cpp).
 constexpr auto kOfTheAgentsTask = std::to_array<std::string_view>({
     "PMI_RANK",
     "PMI_SIZE",
@@ -53,8 +52,8 @@ constexpr auto kOfTheAgentsTask = std::to_array<std::string_view>({
     "SLURM_TASK_PID",
 });
 
-// In a job of several components (before Slurm 20.02: packs) srun sets everything for each of them,
-// too, and there nobody sets the tasks of a node right.
+// In a job of several components (packs before Slurm 20.02) srun also sets everything for each of
+// them, and nobody corrects the tasks per node there.
 bool is_of_the_agents_task(std::string_view name) {
   const auto group = std::min(name.find("_HET_GROUP_"), name.find("_PACK_GROUP_"));
   if (group != std::string_view::npos) {
@@ -66,7 +65,7 @@ bool is_of_the_agents_task(std::string_view name) {
 
 }  // namespace
 
-// Overrides come first in it.
+// The overrides come first in the result.
 std::vector<std::string> environment_of_rank(const std::vector<std::string>& overrides) {
   std::vector<std::string> all = environment_with(overrides);
   const auto inherited = all.begin() + static_cast<std::ptrdiff_t>(overrides.size());
@@ -92,10 +91,10 @@ std::string RankProcess::start(const std::vector<std::string>& common_env,
                                const std::optional<RankBinding>& binding) {
   std::vector<std::string> env = common_env;
   for (const auto& [name, value] : request_.env) env.push_back(name + "=" + value);
-  // Before: a rank may be well into its work when this process is scheduled again.
+  // Taken before the start: a rank may be well into its work when this process runs again.
   started_ = now();
   try {
-    std::optional<BoundHere> bound;  // what is started here begins where it is to stay
+    std::optional<BoundHere> bound;  // so that what starts here begins where it is to stay
     if (binding) bound.emplace(*binding);
     child_ = spawn({.argv = request_.argv,
                     .env = environment_of_rank(env),

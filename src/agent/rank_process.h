@@ -18,29 +18,29 @@
 
 namespace assay::agent {
 
-/// This process's environment with `overrides` ("NAME=value"), without what is about the agent's
-/// own place in a scheduler's job.
+/// This process's environment with `overrides` ("NAME=value"), without the variables about the
+/// agent's own place in a scheduler's job.
 [[nodiscard]] std::vector<std::string> environment_of_rank(
     const std::vector<std::string>& overrides);
 
-/// One rank: its process, its output and what is known of its progress. The output is read as it
-/// comes, whatever the disk does, so that the rank never waits for Assay.
+/// One rank: its process, its output and its known progress. The output is read as it comes, no
+/// matter what the disk does, so that the rank never waits for Assay.
 class RankProcess {
  public:
-  /// Creates the log (throws Error of kind environment); starts nothing.
+  /// Creates the log but starts nothing. Throws Error of kind environment.
   RankProcess(asio::io_context& loop, const RankRequest& request, const RoundRequest& round);
 
-  /// Starts the process, in that control group (SpawnOptions::cgroup); gives "" or why it could not
-  /// be started.
+  /// Starts the process in the given control group (SpawnOptions::cgroup); returns "" or the reason
+  /// it could not.
   [[nodiscard]] std::string start(const std::vector<std::string>& common_env,
                                   const std::string& workdir, int cgroup = -1,
                                   const std::optional<RankBinding>& binding = {});
 
-  /// True when the process has ended and had not before; its output is then read to the end.
+  /// Returns true once, when the process has just ended; its output is then read to the end.
   [[nodiscard]] bool reap();
-  /// Signals the whole process group. Nothing happens after the process was reaped.
+  /// Signals the whole process group; does nothing after the process was reaped.
   void signal(int signal_number) const { child_.signal(signal_number); }
-  /// Reads what is left and closes the pipe, though others may hold its other end.
+  /// Reads what is left and closes the pipe, even if others hold its other end.
   void close_output();
 
   [[nodiscard]] int rank() const noexcept { return request_.rank; }
@@ -52,15 +52,15 @@ class RankProcess {
   [[nodiscard]] const std::optional<ExitStatus>& exit() const noexcept { return exit_; }
   [[nodiscard]] const RankLog& log() const noexcept { return log_; }
   [[nodiscard]] const perflog::ProgressScanner& progress() const noexcept { return progress_; }
-  /// For onlookers: what it printed since the last call.
+  /// The output since the last call, for onlookers.
   [[nodiscard]] std::optional<LivePiece> take_live() { return live_.take(); }
-  /// Seconds since the last output of any kind / since the last PerfLog event.
+  /// Seconds since the last output of any kind, and since the last PerfLog event.
   [[nodiscard]] double idle_s(std::int64_t mono_ns) const noexcept;
   [[nodiscard]] double event_idle_s(std::int64_t mono_ns) const noexcept;
 
  private:
   void wait_for_output();
-  // False at the end of the output.
+  // Returns false at the end of the output.
   bool read_available(std::size_t at_most);
 
   RankRequest request_;

@@ -11,7 +11,7 @@ namespace {
 constexpr double kToldAfter_s = 30;
 constexpr std::int64_t kReadAtMostEvery = 1'000'000'000;
 constexpr std::int64_t kReadWithoutLimit = 60'000'000'000;
-// A rank that has stepped says more with its events than with what else it prints.
+// Once a rank has stepped, its events say more than its other output.
 constexpr std::uint64_t kStepping = 2;
 
 double silence(const RankLiveness& rank) {
@@ -57,7 +57,7 @@ std::vector<RankLiveness> RankWatch::silent(std::int64_t mono_ns, const Ranks& r
     at.push_back(i);
   }
   if (out.empty())
-    first_.reset();  // the next silence is another one
+    first_.reset();  // the next silence is a new one
   else
     read(mono_ns, ranks);
   for (std::size_t n = 0; n < out.size(); ++n) {
@@ -70,7 +70,7 @@ std::vector<RankLiveness> RankWatch::silent(std::int64_t mono_ns, const Ranks& r
   return out;
 }
 
-// A rank may be a shell or a launcher, which waits for what really hangs.
+// A rank may be a shell or a launcher that waits for the process that really hangs.
 pid_t RankWatch::telling_process(const Ranks& ranks, std::size_t i) const {
   const pid_t own = ranks[i]->pid();
   if (!first_ || i >= last_.telling.size()) return own;

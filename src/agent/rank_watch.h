@@ -10,25 +10,25 @@
 
 namespace assay::agent {
 
-/// What the ranks of a node do when they are silent. The processes are looked at only then, and a
-/// few times within the stall limit: a round that goes on costs nothing.
+/// Observes what silent ranks do. It looks at processes only during silence, and a few times within
+/// the stall limit, so that a round in progress costs nothing.
 class RankWatch {
  public:
   using Ranks = std::vector<std::unique_ptr<RankProcess>>;
 
-  /// A limit of 0: there is none. Ranks count as silent after half of the shorter limit, and half a
-  /// minute at most. `elsewhere`: the ranks' work is not done below their own
-  /// processes (containers of a daemon), so that their CPU time tells nothing.
+  /// A limit of 0 means none. Ranks count as silent after half of the shorter limit, at most half a
+  /// minute. `elsewhere`: the ranks' work is not done below their own processes (containers of a
+  /// daemon), so their CPU time says nothing.
   RankWatch(Nanoseconds stall_limit, Nanoseconds time_limit, bool elsewhere);
 
-  /// Running ranks that have been silent for long (Heartbeat::silent), the longest first.
+  /// Running ranks that have been silent for long (Heartbeat::silent), longest first.
   [[nodiscard]] std::vector<RankLiveness> silent(std::int64_t mono_ns, const Ranks& ranks);
 
  private:
   struct Reading {
     std::int64_t mono_ns = 0;
     std::vector<double> cpu_s;   // by rank
-    std::vector<pid_t> telling;  // the process of each rank that is waited for, by what is seen
+    std::vector<pid_t> telling;  // by what was seen, the process that each rank waits for
   };
 
   void read(std::int64_t mono_ns, const Ranks& ranks);

@@ -14,16 +14,16 @@
 
 namespace assay::agent {
 
-// What a controller asks an agent for (agent/messages.h). Answer is what a request is answered
-// with, unless it is a Refusal.
+// Requests from a controller to an agent (agent/messages.h). Answer is the type of the answer,
+// unless the agent sends a Refusal.
 
-/// One process that the agent starts.
+/// A process for the agent to start.
 struct RankRequest {
   int rank = 0;
   int local_rank = 0;
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;
-  std::vector<std::string> cleanup{};  ///< run when the rank did not end well; may be empty
+  std::vector<std::string> cleanup{};  ///< run if the rank fails; may be empty
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -35,13 +35,13 @@ struct RankRequest {
   }
 };
 
-/// How programs of a round reach its other nodes by `ssh`, and what they find there.
+/// How a round's programs reach its other nodes by `ssh`, and what they find there.
 struct RoundSshRequest {
-  std::filesystem::path folder{};      ///< is made, for the round's user alone; empty: no ssh
-  std::map<std::string, int> nodes{};  ///< what a node of the round may be called → its number
-  std::map<std::string, std::string> env;  ///< of what runs here for others, besides the round's
-  /// What runs here for others runs within this command, which is `assay-agent --visitors` in a
-  /// container; empty: on the node. And what removes the container.
+  std::filesystem::path folder{};      ///< created for the round's user alone; empty: no ssh
+  std::map<std::string, int> nodes{};  ///< every name that a node of the round goes by → its number
+  std::map<std::string, std::string> env;  ///< for programs run here for others, beside the round's
+  /// Wraps programs run here for others: `assay-agent --visitors` in a container; empty: they run
+  /// on the node itself. `cleanup` removes the container.
   std::vector<std::string> container{};
   std::vector<std::string> cleanup{};
 
@@ -55,23 +55,23 @@ struct RoundSshRequest {
   }
 };
 
-/// Run these ranks and record the evidence in `directory`.
+/// Runs these ranks and records the evidence in `directory`.
 struct RoundRequest {
   static constexpr const char* kType = "round";
-  std::string id;  ///< unique over all runs; every rank carries it as ASSAY_ROUND_ID
+  std::string id;  ///< unique across runs; every rank carries it as ASSAY_ROUND_ID
   std::filesystem::path directory;
-  bool fresh = false;  ///< what an earlier attempt left in `directory` is removed first
-  /// A file of the run that is there where `directory` is on a file system that the nodes share;
-  /// empty: it need not be on one.
+  bool fresh = false;  ///< removes an earlier attempt's content of `directory` first
+  /// A file of the run that is visible if `directory` is on a file system shared by the nodes;
+  /// empty when it need not be.
   std::filesystem::path shared_file{};
   std::string workdir;                       ///< empty: the agent's
   std::map<std::string, std::string> files;  ///< name in `directory` → content
-  std::map<std::string, std::string> env;    ///< common to all ranks
-  /// None: what runs here is started by another node's rank (mpirun). The machine is watched, with
-  /// what carries the round's mark, until a stop.
+  std::map<std::string, std::string> env;    ///< shared by all ranks
+  /// Empty when another node's rank (mpirun) starts what runs here. The machine, and the processes
+  /// with the round's mark, are then watched until a stop.
   std::vector<RankRequest> ranks;
-  /// What carries the round's mark ends with it, whoever started it: a rank may have others start
-  /// processes (srun).
+  /// Processes with the round's mark end with it, whoever started them: a rank may have others
+  /// start processes (srun).
   bool owns_marked = false;
   Bind bind{};
   Nanoseconds time_limit{};
@@ -82,13 +82,13 @@ struct RoundRequest {
   std::vector<telemetry::DeviceSource> sources;
   std::string case_name;  ///< with `round`, names the round to people
   int round = 0;
-  bool lists_processes = true;  ///< to name what else uses the machine; one agent a machine does
-  std::string metrics;  ///< "127.0.0.1:9400": offer the round's metrics there; empty: nowhere
-  /// Of the node's output, to be sent every second at most; 0: none is sent.
+  bool lists_processes = true;  ///< to name other users of the machine; one agent per machine
+  std::string metrics;  ///< "127.0.0.1:9400": serve the round's metrics there; empty: nowhere
+  /// The most output of this node to send, per second; 0 sends none.
   std::uint64_t live_bytes = 0;
   RoundSshRequest ssh{};
-  /// The ranks have ended, and well, when nothing is left of them but a `sleep infinity`: they are
-  /// reported so, and stay until a stop.
+  /// When only a `sleep infinity` is left of the ranks, they are reported as ended successfully;
+  /// they stay until a stop.
   bool ends_at_rest = false;
 
   template <class Self, class F>
@@ -119,7 +119,7 @@ struct RoundRequest {
   }
 };
 
-/// End the ranks: SIGTERM, SIGKILL after the grace. A second one can only shorten the grace.
+/// Ends the ranks: SIGTERM, then SIGKILL after the grace, which a second one can only shorten.
 struct StopRequest {
   static constexpr const char* kType = "stop";
   EndedBy cause = EndedBy::stop;
@@ -135,8 +135,8 @@ struct StopRequest {
 struct DescribeRequest {
   static constexpr const char* kType = "describe";
   using Answer = SystemReport;
-  Json device_query{};                      ///< the vendor's `query`; null: it has none
-  std::vector<std::string> device_state{};  ///< its command for the devices' state; empty: none
+  Json device_query{};                      ///< the vendor's `query`; null if it has none
+  std::vector<std::string> device_state{};  ///< its command for the devices' state; empty if none
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -145,14 +145,14 @@ struct DescribeRequest {
   }
 };
 
-/// Is this machine fit?
+/// Asks whether this machine is fit.
 struct ProbeRequest {
   static constexpr const char* kType = "probe";
   using Answer = Checks;
   probe::CheckOptions options;
-  /// The vendor's samplers, to see whether the devices are idle; nothing: not asked.
+  /// The vendor's samplers, which show whether the devices are idle; nothing: do not ask.
   std::optional<std::vector<telemetry::DeviceSource>> sources;
-  /// The vendor's command for the devices' state, or an empty one; nothing: not asked.
+  /// The vendor's command for the devices' state, or an empty one; nothing: do not ask.
   std::optional<std::vector<std::string>> device_state{};
 
   template <class Self, class F>
@@ -190,11 +190,11 @@ struct ListDataRequest {
   }
 };
 
-/// The socket stays until the next such request or the agent's end.
+/// Keeps the socket open until the next such request or the agent's end.
 struct ListenRequest {
   static constexpr const char* kType = "listen";
   using Answer = ListeningOn;
-  int port = 0;  ///< 0: a free one
+  int port = 0;  ///< 0: any free one
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -215,7 +215,7 @@ struct ConnectRequest {
   }
 };
 
-/// What would be executed? Asked before a round, outside of what is measured.
+/// Asks what would be executed; sent before a round, outside the measured time.
 struct IdentifyRequest {
   static constexpr const char* kType = "identify";
   using Answer = Executions;
@@ -241,7 +241,7 @@ struct FreePortRequest {
   static void fields(Self& /*self*/, F&& /*field*/) {}
 };
 
-/// Remove what a round that was collected left; only what is below a folder `runs` is removed.
+/// Removes what is left of a round that was collected; only below a folder `runs`.
 struct ForgetRequest {
   static constexpr const char* kType = "forget";
   std::filesystem::path directory;
@@ -252,7 +252,7 @@ struct ForgetRequest {
   }
 };
 
-/// From now on the agent ends when it hears nothing for `silence`.
+/// From now on, the agent ends if it hears nothing for `silence`.
 struct Ping {
   static constexpr const char* kType = "ping";
   Nanoseconds silence{};
@@ -263,7 +263,7 @@ struct Ping {
   }
 };
 
-/// The agent ends.
+/// Ends the agent.
 struct Bye {
   static constexpr const char* kType = "bye";
   template <class Self, class F>

@@ -15,10 +15,10 @@ namespace assay::agent {
 namespace {
 
 constexpr std::int64_t kCertainAfter = 5'000'000'000;
-// Of all of them together, while they are watched: a shell that loops would use more.
+// For all of them together while watched: a shell in a loop would use more.
 constexpr double kNoWork_s = 0.05;
 
-// They wait for the process that they started, and do nothing else meanwhile.
+// Programs that only wait for the process that they started.
 constexpr auto kWaiting = std::to_array<std::string_view>(
     {"sh",   "bash",      "dash",      "ash",         "zsh",     "ksh",        "sudo",
      "su",   "runuser",   "setpriv",   "env",         "nice",    "stdbuf",     "timeout",
@@ -26,7 +26,7 @@ constexpr auto kWaiting = std::to_array<std::string_view>(
      "runc", "enroot",    "apptainer", "singularity", "starter", "assay-agent"});
 
 bool is_endless_sleep(const ProcessLook& process) {
-  // Of busybox, sleep is an argument.
+  // With busybox, sleep is an argument.
   const auto& argv = process.argv;
   const auto named = std::ranges::find_if(argv, [](const std::string& word) {
     return std::filesystem::path(word).filename() == "sleep";

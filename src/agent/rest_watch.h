@@ -9,28 +9,28 @@
 
 namespace assay::agent {
 
-/// What /proc says of a process.
+/// What /proc says about a process.
 struct ProcessLook {
   std::string name{};               ///< comm
-  std::vector<std::string> argv{};  ///< empty: a kernel thread, or gone
+  std::vector<std::string> argv{};  ///< empty: a kernel thread or gone
   char state = 'S';
 };
 
 [[nodiscard]] ProcessLook look_at(pid_t pid);
 
-/// Whether nothing of these processes will ever do anything again by itself: at least one is
-/// `sleep infinity`, and all others wait for it: shells, sudo, and what runs a container. Pure.
+/// Whether these processes will never do anything again by themselves: at least one is `sleep
+/// infinity`, and all others wait for it (shells, sudo, container runtimes). Pure.
 [[nodiscard]] bool only_sleep(const std::vector<ProcessLook>& processes);
 
-/// Notices that what a round runs on this node has come to its `sleep infinity`: with it people end
-/// a command so that they can still look around in the job. Only one that never ends is meant:
-/// after `sleep 60` something may follow.
+/// Notices when all that a round runs on this node has reached a `sleep infinity`, which people put
+/// at the end of a command so that they can still look around in the job. Only endless sleeps
+/// count: something may follow `sleep 60`.
 class RestWatch {
  public:
-  /// A shell may be between two programs: it must have been so for a while, without using a
-  /// processor. A round that never did anything else was submitted to be entered, and is not over.
-  /// `worked`: it has printed something, or has used a second of a processor.
-  /// Gives the moment since when it rests (monotonic), once it is certain.
+  /// Once certain, returns the (monotonic) moment since which the round has rested. It must have
+  /// rested for a while without using a processor, as a shell may be between two programs. A round
+  /// that never did anything else was submitted to be entered and is not over; `worked` tells that
+  /// it printed something or used a second of a processor.
   [[nodiscard]] std::optional<std::int64_t> look(std::int64_t mono_ns,
                                                  const std::vector<pid_t>& processes, bool worked);
 

@@ -29,13 +29,12 @@ namespace {
 
 constexpr std::string_view kPrefix = "assay.";
 constexpr std::size_t kMaxRunId = 64;
-constexpr std::size_t kMaxFolders = 50'000;  // of a walk over all groups
+constexpr std::size_t kMaxFolders = 50'000;  // in a walk over all groups
 constexpr int kMaxDepth = 24;
 constexpr int kKillAttempts = 50;
 constexpr int kBetweenAttempts_ms = 20;
 
-// Where the kernel's octal escapes ("\040") matter the mount is not found; no system has blanks
-// there.
+// Does not decode the kernel's octal escapes ("\040"): no system's mount has blanks.
 fs::path find_mount() {
   const std::string text = read_file_or_empty("/proc/self/mountinfo");
   for (const std::string_view line : split(text, '\n')) {
@@ -54,7 +53,7 @@ std::string own_group() {
   return {};
 }
 
-// FNV-1a: the same in every build, for names only.
+// FNV-1a is the same in every build; used for names only.
 std::string name_hash(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -66,7 +65,7 @@ struct GroupName {
   std::string pid_namespace;
   pid_t pid = 0;
   std::string start;
-  std::string round;  ///< its hash
+  std::string round;  ///< hashed
 };
 
 std::optional<GroupName> parse_name(std::string_view name) {
@@ -86,7 +85,7 @@ std::string name_of(std::string_view round_id) {
                      start_time(::getpid()), name_hash(round_id), run);
 }
 
-// Foreign pid namespaces are shown as 0.
+// Processes of foreign pid namespaces appear as 0.
 std::vector<pid_t> members(const fs::path& group) {
   std::vector<pid_t> out;
   const std::string text = read_file_or_empty(group / "cgroup.procs");

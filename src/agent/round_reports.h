@@ -16,17 +16,17 @@
 
 namespace assay::agent {
 
-// What an agent says of a round while it runs (agent/messages.h).
+// An agent's reports about a running round (agent/messages.h).
 
-/// Stamped when the program had replaced the fork.
+/// Stamped when the program has replaced the fork.
 struct RankStart {
   static constexpr const char* kType = "rank_start";
   int rank = 0;
   int local_rank = 0;
   int pid = 0;
   Instant at;
-  std::optional<CpuSet> bound{};  ///< nothing: to no CPU in particular
-  std::optional<int> memory{};    ///< the NUMA node that its memory is taken from first
+  std::optional<CpuSet> bound{};  ///< nothing: to no particular CPU
+  std::optional<int> memory{};    ///< the NUMA node preferred for its memory
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -49,10 +49,10 @@ struct RankExit {
   std::uint64_t log_bytes = 0;
   std::uint64_t dropped_bytes = 0;
   std::uint64_t steps = 0;
-  /// It has not ended, but only sleeps (RoundRequest::ends_at_rest).
+  /// The rank has not ended; it only sleeps (RoundRequest::ends_at_rest).
   bool rests = false;
   Instant at;
-  /// Of a bound rank: the CPUs on which its threads were seen. Nothing: not looked at.
+  /// The CPUs on which a bound rank's threads were seen; nothing: not observed.
   std::optional<CpuSet> ran_on{};
 
   template <class Self, class F>
@@ -72,11 +72,11 @@ struct RankExit {
   }
 };
 
-/// The round, or a rank of it, could not be started.
+/// The round, or one of its ranks, could not be started.
 struct StartFailed {
   static constexpr const char* kType = "start_failed";
   std::string kind;         ///< environment, launch
-  std::optional<int> rank;  ///< nothing: no rank in particular
+  std::optional<int> rank;  ///< nothing: no particular rank
   std::string reason;
   std::string where;
   std::string advice;
@@ -91,18 +91,18 @@ struct StartFailed {
   }
 };
 
-/// What a living rank does, as far as its output and its process tell.
+/// The activity of a living rank, as far as its output and its process show it.
 struct RankLiveness {
   int rank = 0;
   double idle_s = 0;         ///< since its last output of any kind
-  double event_idle_s = 0;   ///< since its last PerfLog event, or its start
-  std::uint64_t events = 0;  ///< of PerfLog, so far; 0: it may not speak it
+  double event_idle_s = 0;   ///< since its last PerfLog event or its start
+  std::uint64_t events = 0;  ///< PerfLog events so far; 0: it may not use PerfLog
   std::uint64_t steps = 0;
   std::optional<std::int64_t> step{};  ///< the newest number
-  bool in_step = false;                ///< it began a step that it has not ended
-  std::string state{};                 ///< of its process, as in /proc: "T"
-  std::string waits_in{};              ///< the kernel's function that it sleeps in; empty: unknown
-  /// Mean share of a core that it and its children used while it was silent; nothing: not known.
+  bool in_step = false;                ///< it has begun a step and not ended it
+  std::string state{};                 ///< its process's, as in /proc: "T"
+  std::string waits_in{};              ///< the kernel function it sleeps in; empty: unknown
+  /// Mean CPU use, in cores, of the rank and its children while silent; nothing: unknown.
   std::optional<double> cpu{};
 
   template <class Self, class F>
@@ -120,7 +120,7 @@ struct RankLiveness {
   }
 };
 
-/// The agent ends its ranks because they have reached their time limit.
+/// The agent is ending its ranks because they reached their time limit.
 struct LimitReached {
   static constexpr const char* kType = "limit";
   std::vector<RankLiveness> silent{};  ///< as in a heartbeat
@@ -131,13 +131,13 @@ struct LimitReached {
   }
 };
 
-/// Ranks of one node that a message tells the liveness of, at most: the longest silent ones.
+/// The most ranks of a node whose liveness one message reports: the longest silent ones.
 inline constexpr std::size_t kMaxRanksTold = 64;
 
-/// Every second while a round runs.
+/// Sent every second while a round runs.
 struct Heartbeat {
   static constexpr const char* kType = "heartbeat";
-  /// The rank that has been silent for longest, when that is over a second.
+  /// The longest silent rank, if it has been silent for over a second.
   struct Suspect {
     int rank = 0;
     double idle_s = 0;
@@ -154,20 +154,20 @@ struct Heartbeat {
   std::string id;
   int running = 0;
   int ranks = 0;
-  double idle_s = 0;  ///< of the running rank that was silent for the shortest time
+  double idle_s = 0;  ///< of the running rank with the shortest silence
   std::optional<std::int64_t> step_min{};
   std::optional<std::int64_t> step_max{};
-  std::optional<double> loss{};  ///< nothing also when it is not finite
+  std::optional<double> loss{};  ///< nothing if unknown or not finite
   std::optional<Suspect> suspect{};
-  /// Running ranks that have been without output, or without an event though they step, for half a
-  /// minute or half of the stall limit.
+  /// Running ranks that have had no output, or no event although they step, for half a minute or
+  /// half of the stall limit.
   std::vector<RankLiveness> silent{};
-  std::optional<double> busy_cpus{};  ///< of the machine's, by everything on it
+  std::optional<double> busy_cpus{};  ///< busy CPUs of the machine, whatever uses them
   std::optional<double> cpu_util{};
   std::optional<double> mem_used_bytes{};
   std::optional<double> power_w{};
   std::optional<double> device_util{};
-  std::string head;  ///< of the node's chain (evidence/chain.h)
+  std::string head;  ///< of the node's evidence chain (evidence/chain.h)
   Instant at;
 
   template <class Self, class F>
@@ -192,13 +192,13 @@ struct Heartbeat {
   }
 };
 
-/// What a file of the round got since the last such message, for onlookers: the file itself is the
-/// evidence, and comes at the end.
+/// What was added to a file of the round since the last such message, for onlookers: the file
+/// itself is the evidence and is sent at the end.
 struct Output {
   static constexpr const char* kType = "output";
   std::string id;
   std::string file;                 ///< "rank3.out.log", "telemetry.csv"
-  std::string data;                 ///< bytes that are no UTF-8 are replaced on the way
+  std::string data;                 ///< invalid UTF-8 is replaced on the way
   std::uint64_t skipped_bytes = 0;  ///< before `data`: more came than may be sent
 
   template <class Self, class F>
@@ -217,7 +217,7 @@ struct Gap {
   double seconds = 0;
   std::string reason;
   Instant at;
-  std::string file{};  ///< evidence that could not be written, a full disk mostly; empty: none
+  std::string file{};  ///< evidence that could not be written, usually for a full disk; empty: none
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -230,7 +230,7 @@ struct Gap {
   }
 };
 
-/// A process that is still there ten seconds after SIGKILL.
+/// A process that survives SIGKILL for ten seconds.
 struct Unkillable {
   static constexpr const char* kType = "unkillable";
   int pid = 0;
@@ -246,7 +246,7 @@ struct Unkillable {
 /// Nothing of the round is left on the node.
 struct RoundEnd {
   static constexpr const char* kType = "round_end";
-  /// A rank whose log is not whole.
+  /// A rank with an incomplete log.
   struct Dropped {
     int rank = 0;
     std::uint64_t dropped_bytes = 0;
@@ -263,13 +263,12 @@ struct RoundEnd {
   std::uint64_t agent_rss_bytes = 0;
   int killed_leftovers = 0;
   std::vector<Dropped> dropped;
-  /// Of a node that was only watched: how many processes with the round's mark it was seen to run
-  /// at once.
+  /// On a node that was only watched: the most processes with the round's mark at once.
   std::optional<int> marked{};
-  /// All files of the node's folder that the judge reads, as they were written; the chain's own
-  /// among them. Nothing: the round could not be started.
+  /// All files of the node's folder that the judge reads, as written, including the chain itself.
+  /// Nothing: the round could not be started.
   std::optional<std::vector<evidence::FileRecord>> files;
-  std::string head;                                ///< the chain's last
+  std::string head;                                ///< the chain's last head
   std::optional<telemetry::MachineUse> machine{};  ///< nothing: no rank was to be started
   Instant at;
 

@@ -10,14 +10,14 @@
 
 namespace assay::agent {
 
-// What a node's ranks do at one moment, for those who watch the round. `recorder` may be null:
+// The state of a node's ranks at one moment, for those who watch the round. `recorder` is null when
 // nothing is sampled.
 
-/// Without what is silent, and without the head of the evidence.
+/// Leaves out the silent ranks and the head of the evidence.
 [[nodiscard]] Heartbeat heartbeat_of(const std::vector<std::unique_ptr<RankProcess>>& ranks,
                                      const telemetry::Recorder* recorder, const Instant& at);
 
-/// Without the case, the round and whether it runs.
+/// Leaves out the case, the round and whether it runs.
 [[nodiscard]] RoundMetrics metrics_of(const std::vector<std::unique_ptr<RankProcess>>& ranks,
                                       const telemetry::Recorder* recorder, std::int64_t mono_ns);
 

@@ -33,14 +33,14 @@ namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(200);
 constexpr std::int64_t kTicksPerHeartbeat = 5;
-// To look into the environment of every process costs a few milliseconds.
+// Reading the environment of every process costs a few milliseconds.
 constexpr std::int64_t kBetweenMarks = 10'000'000'000;
 constexpr std::int64_t kFirstMarks = 1'000'000'000;
-// Of containers that were not gone when their ranks were killed.
+// For containers that outlasted the kill of their ranks.
 constexpr Nanoseconds kSecondCleanupLimit = kCleanupLimit / 2;
 
-// Programs that were copied to this node came with the libraries that it may lack. Only they get
-// them: a command of the user's has its own.
+// Programs that were copied to this node came with libraries that it may lack. Only these programs
+// use them: a user's command has its own.
 void add_shipped_libraries(const std::vector<std::string>& argv, std::vector<std::string>& env) {
   std::error_code ec;
   const std::filesystem::path programs = program_folder();
@@ -75,9 +75,9 @@ RoundSupervisor::~RoundSupervisor() = default;
 
 namespace {
 
-// Else the node would write its evidence to a disk of its own, where nobody finds it.
+// Otherwise the node would write its evidence to its own disk, where nobody finds it.
 void require_shared(const std::filesystem::path& file) {
-  // A file system on the network may be slow to show what another node has just made.
+  // A network file system may be slow to show what another node has just created.
   constexpr int kLooks = 50;
   constexpr int kBetweenMs = 100;
   for (int i = 0; i < kLooks; ++i) {
@@ -146,7 +146,7 @@ void RoundSupervisor::start_telemetry() {
   }
 }
 
-// Where it cannot be had, the round goes on without: who needs it says so by failing.
+// Without it the round goes on: a program that needs ssh fails and says so.
 void RoundSupervisor::start_ssh() {
   if (request_.ssh.folder.empty()) return;
   RoundSsh::Setup setup;
@@ -178,7 +178,7 @@ void RoundSupervisor::start_ssh() {
     ssh_ = std::make_unique<RoundSsh>(loop_, std::move(setup),
                                       [this](const Relay& relay) { send_(relay); });
   } catch (const Error& error) {
-    if (!request_.ssh.container.empty()) throw;  // containers have its folder mounted
+    if (!request_.ssh.container.empty()) throw;  // the container mounts its folder
     return send_gap("ssh", 0, error.what());
   }
   for (RankRequest& rank : request_.ranks) rank.env["PATH"] = path_of(rank.env);
@@ -198,7 +198,7 @@ void RoundSupervisor::watch_machine() {
   setup.round_id = request_.id;
   setup.ranks = static_cast<int>(request_.ranks.size());
   setup.lists_processes = request_.lists_processes;
-  // Docker's containers are children of a daemon; other runtimes are ours.
+  // Docker's containers are children of a daemon, those of other runtimes are ours.
   setup.ranks_elsewhere = std::ranges::any_of(request_.ranks, [](const RankRequest& rank) {
     return !rank.cleanup.empty() &&
            std::filesystem::path(rank.cleanup.front()).filename() == "docker";
@@ -239,7 +239,7 @@ void RoundSupervisor::start_ranks() {
   }
 }
 
-// By hand: one line in the life of an agent does not pay for a logging library in a static program.
+// By hand: one line in an agent's life does not justify a logging library in a static program.
 void RoundSupervisor::note(const std::string& text) const {
   std::ofstream(request_.directory / "agent.log", std::ios::app)
       << iso_utc(wall_now_ns()) << ' ' << text << '\n';
@@ -282,8 +282,8 @@ void RoundSupervisor::children_changed() {
   if (phase_ != Phase::running && phase_ != Phase::stopping) return;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     if (!ranks_[i]->reap()) continue;
-    // Its container removed itself. A runtime that is stopped while it starts one ends with 0, too,
-    // and leaves it.
+    // Its container removed itself. After a stop, a runtime interrupted while starting one also
+    // exits with 0 but leaves it.
     if (ranks_[i]->exit()->ok() && !stop_cause_) request_.ranks[i].cleanup.clear();
     if (!rests_) report_exit(*ranks_[i]);
   }
@@ -318,7 +318,7 @@ void RoundSupervisor::check_rest(std::int64_t mono) {
   if (!since) return;
   rests_ = true;
   finish_watching(mono);
-  // What a machine does that sleeps says nothing of the training.
+  // A sleeping machine's readings say nothing about the training.
   if (recorder_) recorder_->stop([] {});
   const std::int64_t ago = mono - *since;
   const Instant at = now();
@@ -344,7 +344,7 @@ void RoundSupervisor::stop(EndedBy cause, Nanoseconds grace) {
   kill_at_ns_ = kill_at;
   for (const auto& rank : ranks_) {
     rank->signal(SIGTERM);
-    rank->signal(SIGCONT);  // a stopped process can act on the signal only when it goes on
+    rank->signal(SIGCONT);  // a stopped process acts on the signal only once it continues
   }
   if (ssh_) ssh_->visitors().signal(SIGTERM);
   children_changed();
@@ -364,7 +364,7 @@ std::vector<pid_t> RoundSupervisor::living_processes() const {
   return found;
 }
 
-// Not those of another agent of the round on the same machine: they are its own.
+// Leaves out those of another agent of the round on the same machine.
 std::vector<pid_t> RoundSupervisor::marked_processes() const {
   std::vector<pid_t> found = processes_of_round(request_.id);
   std::erase_if(found, [](pid_t pid) { return is_below(pid, "assay-agent"); });
@@ -379,7 +379,7 @@ std::vector<pid_t> RoundSupervisor::job_processes() const {
   return {found.begin(), found.end()};
 }
 
-// Containers first: one that is removed while its own supervisor lives goes at once.
+// Removes containers first: they go at once while their supervisors live.
 void RoundSupervisor::kill_round() {
   if (removing_) return;
   if (std::exchange(removed_at_kill_, true)) return kill_everything();
@@ -394,14 +394,14 @@ void RoundSupervisor::kill_everything() {
   for (const pid_t pid : living_processes()) ::kill(pid, SIGKILL);
 }
 
-// Those of a rank's group were asked with it; a second signal may mean "at once" to them.
+// Processes of a rank's group were asked with it; to them, a second signal may mean "at once".
 bool RoundSupervisor::was_asked_with_its_rank(pid_t pid) const {
   const pid_t group = ::getpgid(pid);
   return std::ranges::any_of(ranks_, [&](const auto& rank) { return rank->pid() == group; });
 }
 
 void RoundSupervisor::look_for_leftovers() {
-  // Orphans were re-parented to this agent (it is a subreaper) and end as its zombies.
+  // This agent is a subreaper, so orphans become its children and end as its zombies.
   const std::vector<pid_t> left = living_processes();
   if (left.empty()) return close();
   using Action = Leftovers::Action;
@@ -433,7 +433,7 @@ void RoundSupervisor::finish() {
   dlws_home_.reset();
   report_log_errors();
   const auto end_round = [this] {
-    // Zombies that were adopted from the ranks.
+    // Collects zombies adopted from the ranks.
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     RoundEnd end;
@@ -533,7 +533,7 @@ std::vector<evidence::FileRecord> RoundSupervisor::written_files() const {
   return files;
 }
 
-// As the ranks get them: what becomes of them shows in the list at the end.
+// Lists them as the ranks get them; later changes show in the list at the end.
 void RoundSupervisor::list_given_files() {
   std::vector<evidence::FileRecord> files;
   for (const auto& [name, content] : request_.files) {
@@ -543,7 +543,7 @@ void RoundSupervisor::list_given_files() {
     hash.append(content);
     files.push_back(hash.record(name));
   }
-  (void)evidence_->add(now(), files);  // where the disk is full, the heartbeats say so
+  (void)evidence_->add(now(), files);  // heartbeats report a full disk
 }
 
 void RoundSupervisor::list_files(RoundEnd& end) {

@@ -26,9 +26,9 @@
 
 namespace assay::agent {
 
-/// One round on one node, from the first fork to the last process gone. Sends what happens through
-/// `send` and calls `done` once, when nothing of the round is left (or what is left cannot be
-/// killed, and has been named).
+/// One round on one node, from the first fork to the end of the last process. Reports events
+/// through `send` and calls `done` once, when nothing of the round is left (or when the rest cannot
+/// be killed and has been named).
 class RoundSupervisor {
  public:
   using Send = std::function<void(const Report& report)>;
@@ -39,15 +39,15 @@ class RoundSupervisor {
   RoundSupervisor& operator=(const RoundSupervisor&) = delete;
 
   void start();
-  /// SIGTERM now, SIGKILL after `grace`. A second call can only shorten the grace.
+  /// Sends SIGTERM now and SIGKILL after `grace`. A second call can only shorten the grace.
   void stop(EndedBy cause, Nanoseconds grace);
-  /// Appends a line to agent.log in the node's folder: what no message can carry, because the
-  /// controller no longer listens. Nothing happens when it cannot be written.
+  /// Appends a line to agent.log in the node's folder, for what no message can carry because the
+  /// controller no longer listens. Does nothing if it cannot be written.
   void note(const std::string& text) const;
   /// Must be called after SIGCHLD.
   void children_changed();
-  /// Of the round's ssh, from another node.
-  /// False: the round is being closed, and nobody here hears it.
+  /// Handles a message of the round's ssh from another node. Returns false when the round is
+  /// closing and nobody here receives it.
   [[nodiscard]] bool relay(const Relay& relay);
   [[nodiscard]] const std::string& id() const noexcept { return request_.id; }
   [[nodiscard]] RoundMetrics metrics() const;
@@ -62,17 +62,17 @@ class RoundSupervisor {
   void schedule_tick();
   void tick();
   void check_limits(std::int64_t mono);
-  /// Whether the ranks have come to their end though they still sleep.
+  /// Checks whether the ranks have reached their end although they still sleep.
   void check_rest(std::int64_t mono);
   void finish_watching(std::int64_t mono);
   void send_heartbeat();
-  /// What onlookers see of the ranks' output and of the telemetry, where that was asked for.
+  /// Sends the ranks' output and the telemetry to onlookers, if requested.
   void send_live();
   [[nodiscard]] RankExit exit_of(const RankProcess& rank) const;
   void look_where_ranks_run(std::int64_t mono);
   void report_exit(const RankProcess& rank);
   void report_log_errors();
-  /// What was hashed as it was written.
+  /// The files that were hashed while being written.
   [[nodiscard]] std::vector<evidence::FileRecord> written_files() const;
   void list_given_files();
   void list_files(RoundEnd& end);
@@ -82,17 +82,17 @@ class RoundSupervisor {
   [[nodiscard]] bool was_asked_with_its_rank(pid_t pid) const;
   void close();
   void finish();
-  /// Goes on with `then` when they are gone or the time for it is over; heartbeats go on meanwhile.
+  /// Calls `then` once they are gone or the time is over; heartbeats continue meanwhile.
   void remove_containers(std::function<void()> then);
   [[nodiscard]] std::vector<pid_t> living_processes() const;
-  /// No rank is started here: the node is watched until a stop.
+  /// Whether no rank is started here, and the node is only watched until a stop.
   [[nodiscard]] bool only_watches() const noexcept { return request_.ranks.empty(); }
-  /// What another node's rank started here, by the round's mark.
+  /// The processes started here by another node's rank, found by the round's mark.
   [[nodiscard]] std::vector<pid_t> marked_processes() const;
-  /// The ranks, and what else the round was seen to run: cheap, and asked for with every sample.
+  /// The ranks and the round's other known processes: cheap, because every sample asks for them.
   [[nodiscard]] std::vector<pid_t> job_processes() const;
   [[nodiscard]] bool any_running() const;
-  /// `file`: evidence that could not be written.
+  /// `file` is evidence that could not be written.
   void send_gap(const std::string& source, double seconds, const std::string& reason,
                 const std::string& file = {});
 
@@ -110,10 +110,10 @@ class RoundSupervisor {
   RankWatch rank_watch_;
   RestWatch rest_watch_;
   bool rests_ = false;
-  RankPlaces rank_places_;  // of bound ranks
+  RankPlaces rank_places_;  // for bound ranks
   std::optional<telemetry::MachineWatch> watch_;
   std::optional<RunningRounds> rounds_here_;
-  std::optional<telemetry::MachineUse> machine_use_;  // when the last rank has ended
+  std::optional<telemetry::MachineUse> machine_use_;  // set when the last rank has ended
   asio::steady_timer timer_;
   Phase phase_ = Phase::running;
   std::int64_t started_ns_ = 0;
@@ -125,7 +125,7 @@ class RoundSupervisor {
   bool removed_at_kill_ = false;
   Leftovers leftovers_;
   LiveFile live_telemetry_;
-  int most_marked_ = 0;  // processes at once
+  int most_marked_ = 0;  // most processes at once
   std::int64_t next_marks_ns_ = 0;
   bool log_error_reported_ = false;
   bool chain_error_reported_ = false;

@@ -19,12 +19,12 @@ namespace assay::agent {
 
 namespace {
 
-// "assay-round/RUN/PID-RANDOM"; sockaddr_un has 107 bytes for it.
+// "assay-round/RUN/PID-RANDOM", within the 107 bytes of sockaddr_un.
 constexpr std::string_view kName = "assay-round/";
 constexpr std::size_t kMaxRun = 64;
-constexpr std::size_t kMaxPeers = 64;  // whoever opens more connections is not heard
+constexpr std::size_t kMaxPeers = 64;  // further connections are ignored
 
-// The kernel's word on who is at the other end.
+// The user at the other end, as the kernel reports it.
 std::string peer_user(int socket) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
@@ -39,14 +39,14 @@ struct RunningRounds::Peer {
   Protocol::socket socket;
   std::array<char, 128> buffer{};
   std::string text;  // its run id, until the newline
-  std::string run;   // empty: it has not said
+  std::string run;   // empty until the peer has sent it
   std::string user;
   std::int64_t since_ns = 0;
   std::optional<std::int64_t> until_ns;
 };
 
 std::optional<std::string> round_of_socket(std::string_view line) {
-  // "Num: RefCount Protocol Flags Type St Inode Path"; the flag says that it listens.
+  // "Num: RefCount Protocol Flags Type St Inode Path"; this flag means that it listens.
   constexpr std::string_view kListens = "00010000";
   const auto at = line.rfind(" @" + std::string(kName));
   if (at == std::string_view::npos || line.find(" " + std::string(kListens) + " ") > at)
@@ -72,7 +72,7 @@ RunningRounds::RunningRounds(asio::io_context& loop, const std::string& run)
     return;
   }
   accept();
-  // After listening: of two that begin at the same time, at least one sees the other.
+  // Done after listening, so that of two rounds that begin together at least one sees the other.
   connect_to_others();
 }
 
@@ -121,7 +121,7 @@ void RunningRounds::meet(const std::shared_ptr<Peer>& peer, std::string run) {
   peer->since_ns = mono_now_ns();
 }
 
-// Until the connection ends, which is when the other round does.
+// Reads until the connection ends, which is when the other round does.
 void RunningRounds::hear(const std::shared_ptr<Peer>& peer) {
   peer->socket.async_read_some(
       asio::buffer(peer->buffer), [this, peer, alive = std::weak_ptr<bool>(alive_)](
@@ -136,7 +136,7 @@ void RunningRounds::hear(const std::shared_ptr<Peer>& peer) {
         if (peer->run.empty()) {
           peer->text.append(peer->buffer.data(), size);
           const auto end = peer->text.find('\n');
-          if (end <= kMaxRun)  // where there is one
+          if (end <= kMaxRun)  // false without a newline
             meet(peer, printable(std::string_view(peer->text).substr(0, end)));
           else if (peer->text.size() > kMaxRun)
             return;  // not a round

@@ -15,21 +15,21 @@
 
 namespace assay::agent {
 
-/// The rounds that run on this machine know of each other: while this object lives, its round
-/// listens on a socket with an abstract name that holds the run's id, and is connected to every
-/// other such socket. Nothing is on a disk, nothing needs a permission, and what the kernel closes
-/// with a process cannot be left over. Who is at the other end, and until when, is the kernel's
-/// word too. Sees as far as this network namespace.
+/// Lets the rounds on this machine know of each other. While this object lives, its round listens
+/// on a socket whose abstract name holds the run's id, and is connected to every other such socket.
+/// This needs no disk and no permission, and leaves nothing over, because the kernel closes the
+/// sockets with their process. The kernel also vouches for who is at the other end, and until when.
+/// Limited to this network namespace.
 class RunningRounds {
  public:
-  /// Listens, and connects to the others. Never throws: where it cannot listen, finish() gives
+  /// Listens and connects to the others. Never throws: if it cannot listen, finish() returns
   /// nothing.
   RunningRounds(asio::io_context& loop, const std::string& run);
   ~RunningRounds();
   RunningRounds(const RunningRounds&) = delete;
   RunningRounds& operator=(const RunningRounds&) = delete;
 
-  /// The runs other than this one that were met, and for how long until now.
+  /// The other runs that it met, and for how long until now.
   [[nodiscard]] std::optional<std::vector<telemetry::MachineUse::OtherRun>> finish(
       std::int64_t mono_ns) const;
 
@@ -46,10 +46,10 @@ class RunningRounds {
   std::string run_;
   Protocol::acceptor acceptor_;
   std::list<std::shared_ptr<Peer>> peers_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that are queued
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for queued handlers
 };
 
-/// The run id in a listening socket's line of /proc/net/unix; nothing for all other sockets.
+/// The run id in a listening socket's line of /proc/net/unix; nothing for any other socket.
 [[nodiscard]] std::optional<std::string> round_of_socket(std::string_view line);
 
 }  // namespace assay::agent

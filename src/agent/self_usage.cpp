@@ -12,7 +12,7 @@ namespace assay::agent {
 
 namespace {
 
-/// A line of /proc/self/status that counts kilobytes, in bytes.
+/// A kilobyte count from /proc/self/status, converted to bytes.
 std::int64_t status_bytes(std::string_view line) {
   const std::string status = read_file_or_empty("/proc/self/status");
   const auto at = status.find(line);

@@ -108,7 +108,7 @@ void ServedProgram::write_input() {
       return;
     }
     if (n < 0 && errno == EINTR) continue;
-    // It reads no more: what else comes is nobody's, and who sends it must not wait.
+    // The program stopped reading: further input is discarded, and its sender must not wait.
     const std::size_t taken = n > 0 ? static_cast<std::size_t>(n) : pending_.size();
     say_(kTaken, std::to_string(taken));
     pending_.erase(0, taken);
@@ -120,7 +120,7 @@ bool ServedProgram::reap() {
   if (!child_.running()) return false;
   const auto end = child_.poll();
   if (!end) return false;
-  // All that it wrote is in the pipes; others may hold them open, and are not waited for.
+  // All its output is in the pipes; others that may hold them open are not waited for.
   for (Output* output : {&out_, &err_}) {
     while (output->pipe.is_open() && forward(*output)) {
     }

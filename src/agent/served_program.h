@@ -14,33 +14,33 @@
 
 namespace assay::agent {
 
-/// Bytes that may be on the way in one direction of a conversation within a round: who sends waits
-/// until they were taken, so that nothing piles up in an agent or in the controller.
+/// Bytes that may be in flight in one direction of a conversation within a round: the sender waits
+/// until they are taken, so that nothing piles up in an agent or in the controller.
 inline constexpr std::size_t kRelayWindow = 256U << 10;
 inline constexpr std::size_t kRelayPiece = 16U << 10;
 
-// Kinds of frames besides those of entry/frame.h, in Relay messages alone.
+// Kinds of frames besides those of entry/frame.h, used only in Relay messages.
 
-/// As many bytes (a number, as text) were taken by who gets them.
+/// The receiver has taken this many bytes (a number, as text).
 inline constexpr auto kTaken = static_cast<entry::FrameKind>('k');
-/// Who called is gone.
+/// The caller is gone.
 inline constexpr auto kHangUp = static_cast<entry::FrameKind>('h');
 
-/// A program that runs on this node because one on another node said `ssh`. Speaks in frames; the
-/// last one that it says is `exit`.
+/// A program that runs on this node because one on another node called `ssh`. Speaks in frames; the
+/// last one that it sends is `exit`.
 class ServedProgram : public std::enable_shared_from_this<ServedProgram> {
  public:
   using Say = std::function<void(entry::FrameKind kind, std::string_view content)>;
 
-  /// Starts it; its streams of `options` are replaced by pipes. Throws Error. Call listen() then.
+  /// Starts it, with pipes in place of the streams of `options`. Throws Error. Call listen() next.
   ServedProgram(asio::io_context& loop, SpawnOptions options, Say say);
 
   void listen();
-  /// What the caller says: input, end_of_input, kTaken, kHangUp.
+  /// Handles a frame from the caller: input, end_of_input, kTaken, kHangUp.
   void take(entry::FrameKind kind, std::string_view content);
-  /// Must be called after SIGCHLD. True once: it has ended, and everything is said.
+  /// Must be called after SIGCHLD. Returns true once, when it has ended and sent everything.
   [[nodiscard]] bool reap();
-  /// Nothing is said or taken any more.
+  /// Stops sending and receiving.
   void close();
   void signal(int number) const { child_.signal(number); }
   [[nodiscard]] bool running() const noexcept { return child_.running(); }
@@ -54,7 +54,7 @@ class ServedProgram : public std::enable_shared_from_this<ServedProgram> {
   };
 
   void wait_for(Output& output);
-  // False at its end, or when nothing is there.
+  // Returns false at the end of the output or when nothing is available.
   bool forward(Output& output);
   void write_input();
   void hang_up();

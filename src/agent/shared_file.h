@@ -12,11 +12,11 @@
 
 namespace assay::agent {
 
-// A large file that hosts pass on to each other (agent/messages.h): a host that has it offers it
-// at a port for whoever shows a token, another one fetches it. Whatever comes is compared with the
-// hashes that the controller gave.
+// A large file that hosts pass on to each other (agent/messages.h): a host that has it offers it at
+// a port to holders of a token, and another one fetches it. The data is checked against the hashes
+// that the controller gave.
 
-/// What a file must be: pieces of `piece_bytes`, of which the last may be shorter.
+/// The expected content of a file: pieces of `piece_bytes`, of which the last may be shorter.
 struct FileContent {
   std::uint64_t size = 0;
   std::uint64_t piece_bytes = 0;
@@ -29,14 +29,14 @@ struct FileContent {
   }
 };
 
-/// Why a file did not come from where it was to be fetched.
+/// Why a file could not be fetched.
 enum class FetchFault {
   none,
   unreachable,  ///< no connection
   broken,       ///< the connection ended before the file did
-  slow,         ///< a piece took too long, or the whole
-  damaged,      ///< a piece has another hash
-  own,          ///< on the fetching side: the disk, or somebody else writes the same file
+  slow,         ///< a piece, or the whole, took too long
+  damaged,      ///< a piece has a different hash
+  own,          ///< on the fetching side: the disk, or another process writes the same file
 };
 
 constexpr auto enum_names(FetchFault) {
@@ -49,11 +49,11 @@ constexpr auto enum_names(FetchFault) {
                                               {own, "own"}});
 }
 
-/// Answer to OfferFileRequest.
+/// Answers OfferFileRequest.
 struct FileOffered {
   static constexpr const char* kType = "file_offered";
   int port = 0;
-  std::string problem{};  ///< empty: it is offered
+  std::string problem{};  ///< empty when it is offered
 
   static void fields(auto& self, auto&& field) {
     field("port", self.port);
@@ -61,11 +61,11 @@ struct FileOffered {
   }
 };
 
-/// Answer to FetchFileRequest.
+/// Answers FetchFileRequest.
 struct FileFetched {
   static constexpr const char* kType = "file_fetched";
-  std::uint64_t have = 0;   ///< bytes that are there and right
-  std::uint64_t moved = 0;  ///< of them, those that came now
+  std::uint64_t have = 0;   ///< correct bytes present
+  std::uint64_t moved = 0;  ///< those of them that this fetch brought
   FetchFault fault = FetchFault::none;
   std::string problem{};
 
@@ -77,7 +77,7 @@ struct FileFetched {
   }
 };
 
-/// Once a second while a file is fetched.
+/// Sent once a second during a fetch.
 struct FetchProgress {
   static constexpr const char* kType = "fetch_progress";
   std::uint64_t have = 0;
@@ -85,15 +85,15 @@ struct FetchProgress {
   static void fields(auto& self, auto&& field) { field("have", self.have); }
 };
 
-/// Offer this file at a free port of `address`, until `limit` is over, it is withdrawn or the agent
+/// Offers this file at a free port of `address` until `limit` is over, it is withdrawn or the agent
 /// ends.
 struct OfferFileRequest {
   static constexpr const char* kType = "offer_file";
   using Answer = FileOffered;
   std::filesystem::path path;
-  std::uint64_t size = 0;  ///< that it must have
-  std::string address;     ///< numeric, of this host
-  std::string token;       ///< who shows it gets the file
+  std::uint64_t size = 0;  ///< the expected size
+  std::string address;     ///< numeric, this host's
+  std::string token;       ///< whoever presents it gets the file
   Nanoseconds limit{};
 
   static void fields(auto& self, auto&& field) {
@@ -105,8 +105,8 @@ struct OfferFileRequest {
   }
 };
 
-/// Get the file from another host. What is there and right already stays, what is right stays for
-/// the next attempt.
+/// Fetches the file from another host. Correct data that is already there is kept, also for the
+/// next attempt.
 struct FetchFileRequest {
   static constexpr const char* kType = "fetch_file";
   using Answer = FileFetched;
@@ -127,7 +127,7 @@ struct FetchFileRequest {
   }
 };
 
-/// Nobody needs the file any more: the port is closed, and the file removed.
+/// Nobody needs the file any more: closes the port and removes the file.
 struct WithdrawFileRequest {
   static constexpr const char* kType = "withdraw_file";
   std::filesystem::path path;

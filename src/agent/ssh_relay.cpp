@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::size_t kMaxCallers = 1024;
 
-/// Whether the process carries the round's mark, or stands beside it.
+/// Whether the process carries the round's mark or has entered the round.
 bool is_of_round(pid_t pid, const std::string& round) {
   const std::string environ =
       '\0' + read_file_or_empty("/proc/" + std::to_string(pid) + "/environ");
@@ -40,7 +40,7 @@ bool is_of_round(pid_t pid, const std::string& round) {
   return false;
 }
 
-// The kernel's word on who called. Root may do everything anyway.
+// Checks the caller by the kernel's credentials. Root may do anything anyway.
 bool may_call(int socket, const std::string& round) {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -51,7 +51,7 @@ bool may_call(int socket, const std::string& round) {
 
 }  // namespace
 
-/// A process of the round on this node that said `ssh`.
+/// A process of the round on this node that called `ssh`.
 class RoundSsh::Caller : public std::enable_shared_from_this<RoundSsh::Caller> {
  public:
   Caller(RoundSsh& owner, std::uint64_t channel, Protocol::socket socket)
@@ -81,7 +81,7 @@ class RoundSsh::Caller : public std::enable_shared_from_this<RoundSsh::Caller> {
     socket_.close(ignored);
   }
 
-  /// What came back from the other node, or is said by this one.
+  /// Handles a frame from the other node, or one made by this node.
   void say(FrameKind kind, std::string_view content) {
     if (kind == kTaken) {
       on_the_way_ -= std::min(on_the_way_, parse_number<std::size_t>(content).value_or(0));
@@ -135,7 +135,7 @@ class RoundSsh::Caller : public std::enable_shared_from_this<RoundSsh::Caller> {
                       });
   }
 
-  // The last word was said, or nobody listens any more.
+  // The last frame was sent, or nobody listens any more.
   void gone() {
     if (!socket_.is_open()) return;
     close();
@@ -178,7 +178,7 @@ RoundSsh::RoundSsh(asio::io_context& loop, Setup setup, Send send)
 
 RoundSsh::~RoundSsh() {
   visitors_->turn_callers_away();
-  // What still waits for them ends, and holds nothing of this object.
+  // Their pending operations end and keep nothing of this object.
   for (const auto& [channel, caller] : callers_) caller->close();
   asio::error_code ignored;
   acceptor_.close(ignored);
@@ -186,7 +186,7 @@ RoundSsh::~RoundSsh() {
   std::filesystem::remove_all(setup_.request.folder, gone);
 }
 
-// Only a folder that nobody else can have made is used.
+// Uses only a folder that nobody else can have made.
 void RoundSsh::make_folder() {
   const std::filesystem::path& folder = setup_.request.folder;
   if (::mkdir(folder.c_str(), 0700) != 0)
@@ -213,7 +213,7 @@ void RoundSsh::accept() {
   });
 }
 
-// What is for this node itself takes no way over the controller.
+// Messages for this node itself do not go through the controller.
 void RoundSsh::pass_on(Relay relay) {
   if (relay.peer != setup_.node) return send_(relay);
   asio::post(loop_, [this, relay = std::move(relay), alive = std::weak_ptr<bool>(alive_)] {

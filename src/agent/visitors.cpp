@@ -67,7 +67,7 @@ class VisitorHost {
     const Request request = request_from_json(message);
     if (const auto* relay = std::get_if<Relay>(&request)) visitors_.receive(*relay);
   }
-  // Who reads this never waits for us: the agent and the runtime's client carry both ways at once.
+  // Its reader never waits for this process: agent and runtime carry both directions at once.
   void say(const Relay& relay) {
     const std::string lines = encoder_.encode(0, to_json(Report(relay)));
     for (std::string_view left = lines; !left.empty();) {

@@ -15,41 +15,41 @@ namespace assay::agent {
 
 using SendRelay = std::function<void(const Relay& relay)>;
 
-/// The relay that says `content` to (or, `back`, from) a program of a conversation.
+/// A relay that carries `content` to (or, with `back`, from) a program of a conversation.
 [[nodiscard]] Relay relay_of(const std::string& round, int peer, std::uint64_t channel, bool back,
                              entry::FrameKind kind, std::string_view content);
-/// What a relay says; nothing when it is malformed.
+/// The content of a relay; nothing when it is malformed.
 [[nodiscard]] std::optional<std::string> content_of(const Relay& relay);
 
-/// What the caller hears of a relay when nobody is left here who could answer it.
+/// The answer to the caller of a relay when nobody is left here to give one.
 [[nodiscard]] Relay answer_of_nobody(const Relay& relay);
 
-/// Programs that run on this node because programs of other nodes said `ssh` (agent/ssh_relay.h):
-/// what they say comes as relays, and what the programs say goes back as such.
+/// Programs that run on this node because programs of other nodes called `ssh` (agent/ssh_relay.h).
+/// They receive their input as relays, and their output goes back as relays.
 class Visitors {
  public:
   virtual ~Visitors() = default;
-  /// From a caller: its command, which starts a program, or what it says to that.
+  /// Handles a caller's message: a command, which starts a program, or input for that program.
   virtual void receive(const Relay& relay) = 0;
   /// Must be called after SIGCHLD.
   virtual void children_changed() = 0;
-  /// Whether a program runs here for somebody.
+  /// Whether a program is running here for somebody.
   [[nodiscard]] virtual bool busy() const noexcept = 0;
-  /// How many were started so far.
+  /// How many programs were started so far.
   [[nodiscard]] virtual int started() const noexcept = 0;
   virtual void signal(int number) const = 0;
-  /// Tells the callers whose programs still run here that nobody answers any more.
+  /// Tells the callers of programs that still run here that there will be no more answers.
   virtual void turn_callers_away() const = 0;
-  /// Nobody comes any more. True: nothing is left here; false: look again.
+  /// Called when no more come. Returns true when nothing is left here, false to look again.
   [[nodiscard]] virtual bool finish() { return true; }
-  /// Whether there is, or was, something that has to be removed in the end.
+  /// Whether there is, or was, a container to remove in the end.
   [[nodiscard]] virtual bool used_container() const noexcept { return false; }
 };
 
-/// Below this process.
+/// Visitors that run directly below this process.
 class NodeVisitors : public Visitors {
  public:
-  /// `program`: how a command is run; its argv are set for each.
+  /// `program` is how a command runs; its argv are set for each.
   NodeVisitors(asio::io_context& loop, std::string round, SpawnOptions program, SendRelay answer);
   ~NodeVisitors() override;
 
@@ -71,8 +71,8 @@ class NodeVisitors : public Visitors {
   int started_ = 0;
 };
 
-/// `assay-agent --visitors`, the first process of a container: NodeVisitors within it, relays as
-/// lines of the agent's protocol on stdin and stdout. Ends with its stdin, and everything with it.
+/// `assay-agent --visitors`, the first process of a container: NodeVisitors in it, with relays as
+/// lines of the agent's protocol on stdin and stdout. When its stdin ends, so does everything.
 [[nodiscard]] int host_visitors();
 
 }  // namespace assay::agent

@@ -71,12 +71,12 @@ CaseEntry read_entry(const Node& node) {
   return entry;
 }
 
-// Everything that JSON can say, YAML reads as the same.
+// YAML reads every JSON value as the same value.
 std::string quoted(const std::string& text) {
   return dump_line(Json(text));
 }
 
-// A plain number would be read as one, and so would no and null.
+// Unquoted, numbers, no and null would not be read as text.
 std::string key_text(const std::string& name) {
   const bool plain = !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
@@ -132,7 +132,7 @@ Baseline parse(std::string_view yaml, const std::string& file) {
   if (format == nullptr)
     root.fail("this is not a baseline: it does not begin with 'assay_baseline'",
               "'assay baseline RUN… -o FILE' makes one");
-  // Before its keys are looked at: a newer format may have others.
+  // Checked before its keys, because a newer format may have others.
   if (format->integer(1) > Baseline::kFormat)
     format->fail(fmt::format("the baseline has format {}, this program reads up to {}",
                              format->integer(), Baseline::kFormat),

@@ -12,7 +12,7 @@
 namespace assay::catalog {
 
 // Settings that a workload, a suite's defaults and a case may all give. The stronger one wins for
-// each value separately; values that were not given stay empty.
+// each value separately; values that nobody gave stay empty.
 
 struct LimitSettings {
   std::optional<Nanoseconds> time;
@@ -29,7 +29,7 @@ struct RuleChange {
   std::optional<double> max;
   std::optional<bool> required;
   std::optional<Severity> severity;
-  config::Node node;  ///< the place of the change
+  config::Node node;  ///< where it was requested
 };
 
 struct TargetSetting {
@@ -49,11 +49,11 @@ struct TargetSetting {
 /// At least 1 and at most 10⁹ steps, or 0.
 [[nodiscard]] int read_warmup_steps(const config::Node& node);
 
-/// Takes all values that `stronger` gives.
+/// Overrides `base` with every value that `stronger` gives.
 void overlay(LimitSettings& base, const LimitSettings& stronger);
 
-/// `rules` with the changes made, weakest first, without those that ended up switched off. An
-/// unknown id throws at the change, with the nearest known id.
+/// `rules` with the changes applied, weakest first, and without those that end up switched off. An
+/// unknown id throws at the change and suggests the nearest known id.
 [[nodiscard]] std::vector<Rule> resolve_rules(std::vector<Rule> rules,
                                               const std::vector<RuleChange>& changes);
 

@@ -100,7 +100,7 @@ std::map<std::string, fs::path> conf_files(const ConfDirs& conf_dirs, const std:
   std::map<std::string, fs::path> files;
   for (std::size_t i = 0; i < conf_dirs.size(); ++i) {
     std::error_code ec;
-    // Options and suites may be missing of Assay's own folder, and everything of the others.
+    // Assay's own folder may lack options and suites; the other folders may lack anything.
     const bool needed = i == 0 && (part == "vendors" || part == "workloads" || part == "rules");
     if (needed || fs::is_directory(conf_dirs[i] / part, ec))
       add_yaml_files(conf_dirs[i] / part, files);
@@ -108,7 +108,7 @@ std::map<std::string, fs::path> conf_files(const ConfDirs& conf_dirs, const std:
   return files;
 }
 
-// The result is the same on every machine, wherever conf/ is installed.
+// The result is the same on every machine, no matter where conf/ is installed.
 std::string conf_name(const ConfDirs& conf_dirs, const fs::path& file) {
   if (conf_dirs.empty() || file.parent_path().parent_path() == conf_dirs.front())
     return (fs::path("conf") / file.parent_path().filename() / file.filename()).string();
@@ -133,7 +133,7 @@ Catalog load_catalog(const ConfDirs& conf_dirs) {
     catalog.workloads.push_back(load_workload(file, shown, options));
   });
   std::map<std::string, fs::path> folder_of_rule;
-  // Assay's own rules first, so that what a site or a user changes takes their places.
+  // Reads Assay's own rules first, so that changes by a site or user replace them.
   for (const fs::path& folder : conf_dirs)
     each("rules", [&](const fs::path& file, const std::string& shown) {
       if (file.parent_path().parent_path() != folder) return;
@@ -179,7 +179,7 @@ fs::path find_conf_dir(const fs::path& executable, const char* assay_conf) {
   }
   fs::path installed = executable.parent_path().parent_path() / "share/assay/conf";
   if (is_conf_dir(installed)) return installed;
-  // Programs that others start lie in libexec/assay.
+  // Programs that are started by others are in libexec/assay.
   fs::path beside = executable.parent_path().parent_path().parent_path() / "share/assay/conf";
   if (is_conf_dir(beside)) return beside;
   for (fs::path folder = executable.parent_path(); !folder.empty(); folder = folder.parent_path()) {

@@ -90,7 +90,7 @@ bool same_type(const Json& a, const Json& b) {
   return a.is_number_integer() ? b.is_number_integer() : a.type() == b.type();
 }
 
-// The defaults of a workload: its own, over those of the program's options that it names.
+// A workload's defaults: its own, over those of the program options that it names.
 Node read_config(const Mapping& map, const OptionSets& options) {
   Node base = Node::mapping({}, map.node().source(), map.node().line(), 1);
   std::vector<std::string> known;

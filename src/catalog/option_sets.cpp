@@ -30,7 +30,7 @@ void OptionSet::check(const std::string& key, const Node& value) const {
 
 namespace {
 
-// The type of the default says how the list is meant.
+// The default's type determines what the list means.
 config::Bounds read_bounds(const Node& range, const Json& example) {
   config::Bounds bounds;
   if (example.is_string()) {

@@ -74,7 +74,7 @@ std::vector<Rule> rules_from_json(const Json& json, const std::string& where) {
       if (item.contains("max")) rule.max = item.at("max").get<double>();
       rule.required = item.at("required").get<bool>();
       if (item.contains("absent")) rule.absent = item.at("absent").get<std::string>();
-      // Plans of version 0.1 have no aspects.
+      // Missing in plans of version 0.1.
       if (item.contains("aspect")) rule.aspect = read_word<Aspect>(item, "aspect", where);
       rule.severity = read_word<Severity>(item, "severity", where);
       rule.reason = item.at("reason").get<std::string>();

@@ -12,7 +12,7 @@
 
 namespace assay::catalog {
 
-/// The scope of a rule: each round separately, or the case over its rounds.
+/// Whether a rule checks each round separately or the case over its rounds.
 enum class RuleScope { round, whole_case };
 
 constexpr auto enum_names(RuleScope /*scope*/) {
@@ -29,14 +29,14 @@ constexpr auto enum_names(Severity /*severity*/) {
       {{invalid, "invalid"}, {incomplete, "incomplete"}, {warning, "warning"}, {note, "note"}});
 }
 
-/// The subject of a rule. The first three are the questions that the judge answers about the
-/// evidence of every round (judge::EvidenceState); the others concern the measurement.
+/// The question a rule asks. The judge answers the first three about the evidence of every round
+/// (judge::EvidenceState); the others concern what was measured.
 enum class Aspect {
-  completeness,  ///< is everything there that must be?
-  integrity,     ///< is it as it was recorded during the measurement?
+  completeness,  ///< is everything there that should be?
+  integrity,     ///< is it unchanged since it was recorded?
   plausibility,  ///< can it be true?
-  machine,       ///< was the machine fit to be measured?
-  result,        ///< did it run, long enough, and learn?
+  machine,       ///< was the machine fit for measuring?
+  result,        ///< did it run long enough, and learn?
 };
 
 constexpr auto enum_names(Aspect /*aspect*/) {
@@ -48,16 +48,16 @@ constexpr auto enum_names(Aspect /*aspect*/) {
                                           {result, "result"}});
 }
 
-/// A validity rule as data, from conf/rules/*.yaml with a case's overrides: a bound on a fact.
-/// A fact is one of known_facts(), or any metric of a round or case.
+/// A validity rule as data, from conf/rules/*.yaml with a case's overrides: a bound on a fact,
+/// which is one of known_facts() or any metric of a round or case.
 struct Rule {
   std::string id;                      ///< "min-steps"
-  RuleScope scope = RuleScope::round;  ///< in a case, a metric is the median over its rounds
+  RuleScope scope = RuleScope::round;  ///< for a case, a metric is the median over rounds
   std::string fact;                    ///< "steps", "ranks_failed", "nonfinite_losses", "cv" …
   std::optional<double> min;           ///< violated when the fact is below it
   std::optional<double> max;           ///< violated when the fact is above it
-  bool required = false;               ///< an unknown fact violates the rule, too
-  std::string absent{};                ///< the reason then; empty: a general one
+  bool required = false;               ///< an unknown fact violates the rule too
+  std::string absent{};                ///< the reason in that case; empty: a general one
   Aspect aspect = Aspect::result;
   Severity severity = Severity::invalid;
   std::string reason;  ///< with {value}, {min}, {max}, {detail}
@@ -69,14 +69,14 @@ struct Rule {
 [[nodiscard]] std::vector<Rule> rules_from_json(const Json& json, const std::string& where);
 
 /// Throws Error of kind config at the rule's origin for a rule that can never work: an unknown fact
-/// (with the nearest known one), a fact of the other scope, an unknown placeholder, no bound, or
-/// bounds that exclude each other. `own_metrics`: names of the case's output metrics.
+/// (suggesting the nearest), a fact of the other scope, an unknown placeholder, no bound, or bounds
+/// that exclude each other. `own_metrics` are the names of the case's output metrics.
 void check_rules(std::span<const Rule> rules, std::span<const std::string> own_metrics = {});
 
-/// Whether a case can have a metric of that name: known_metrics(), a family, or one of its own.
+/// Whether a case can have a metric of that name: a known metric, one of a family, or its own.
 [[nodiscard]] bool is_metric(std::string_view name, std::span<const std::string> own_metrics);
 
-/// known_metrics() and the case's own, for messages.
+/// The known metrics and the case's own, for messages.
 [[nodiscard]] std::vector<std::string> metric_names(std::span<const std::string> own_metrics);
 
 }  // namespace assay::catalog

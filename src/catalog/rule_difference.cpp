@@ -34,7 +34,7 @@ bool same_rule(const Rule& before, const Rule& now) {
          now.severity == before.severity && !asks_otherwise(before, now);
 }
 
-// What is said when severity or question differ: everything that decides.
+// Describes everything that decides, for when severity or question differ.
 std::string whole_text(const Rule& rule, const Rule& other) {
   std::string text = bound_text(rule);
   if (asks_otherwise(rule, other)) {

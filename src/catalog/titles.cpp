@@ -10,7 +10,7 @@ namespace assay::catalog {
 
 namespace {
 
-// Short forms in the names of metrics, and how people write them.
+// Short forms in metric names, and their spelling for people.
 constexpr auto kWords = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"acc", "accuracy"},
     {"acc1", "top-1 accuracy"},
@@ -35,7 +35,7 @@ constexpr auto kWords = std::to_array<std::pair<std::string_view, std::string_vi
     {"val", "validation"},
 });
 
-// "64KiB" → "64 KiB"; other words stay.
+// "64KiB" → "64 KiB"; leaves other words alone.
 std::string with_space_before_unit(std::string_view word) {
   const auto digits = static_cast<std::size_t>(
       std::ranges::find_if_not(word, [](char c) { return c >= '0' && c <= '9'; }) - word.begin());

@@ -4,21 +4,21 @@
 
 namespace assay::cloud {
 
-/// An access key. `secret_key` and `security_token` never leave the process except in a signature
-/// or in the header that is meant for them.
+/// An access key. `secret_key` and `security_token` leave the process only in a signature or in the
+/// header meant for them.
 struct Credentials {
   std::string access_key;
   std::string secret_key;
-  std::string security_token;  ///< of temporary credentials; else empty
+  std::string security_token;  ///< for temporary credentials; else empty
 };
 
-/// Where requests take their key from. Thread-safe.
+/// The source of the key for requests. Thread-safe.
 class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
-  /// Credentials that are valid now; may ask a service. Throws Error.
+  /// Returns currently valid credentials; may ask a service. Throws Error.
   [[nodiscard]] virtual Credentials get() = 0;
-  /// Called when the service refused `used` as expired; returns whether get() gives others now.
+  /// Called when the service refused `used` as expired; returns whether get() now gives others.
   [[nodiscard]] virtual bool renew(const Credentials& used) = 0;
 };
 

@@ -6,8 +6,8 @@
 
 namespace assay::cloud {
 
-/// An ETag as it is compared: services quote it or not, call it weak ("W/" in front), and write the
-/// digits of an MD5 large or small.
+/// An ETag in a comparable form: services may quote it, call it weak (a leading "W/"), and write an
+/// MD5's digits in upper or lower case.
 [[nodiscard]] inline std::string comparable_etag(std::string text) {
   if (text.starts_with("W/")) text.erase(0, 2);
   std::erase(text, '"');

@@ -6,9 +6,9 @@
 
 namespace assay::cloud {
 
-/// Objects are removed and files written by such a list: throws Error of kind environment, which
-/// names the key, unless every key and folder begins with `prefix` and none is there twice. Pure;
-/// `where` is the store.
+/// Throws Error of kind environment that names the key unless every key and folder begins with
+/// `prefix` and none is repeated: such a list decides which objects are removed and which files
+/// written. Pure; `where` is the store.
 void check_listing(const Listing& listing, const std::string& prefix, const std::string& where);
 
 }  // namespace assay::cloud

@@ -16,12 +16,12 @@ namespace assay::cloud {
 
 namespace {
 
-/// When to renew what expires at `expires_at` by the server's clock, on our monotonic clock.
+/// When to renew what expires at `expires_at` on the server's clock, by our monotonic clock.
 std::int64_t renewal_time(const std::string& expires_at, const http::Response& response,
                           Nanoseconds before) {
   const std::int64_t server_now =
       wall_now_ns() + response.clock_offset.value_or(Nanoseconds(0)).count();
-  // Without a date every request would ask for a new token. The documents promise 24 hours.
+  // Without a date, every request would ask for a new token. The documentation promises 24 hours.
   const std::int64_t expires =
       parse_iso_utc(expires_at).value_or(server_now + 24LL * 3600 * 1'000'000'000);
   const std::int64_t life = std::max<std::int64_t>(0, expires - server_now);
@@ -103,7 +103,7 @@ std::string IamTokens::get(const std::stop_token& stop) {
 
 void IamTokens::refused(const std::string& used) {
   const std::lock_guard lock(mutex_);
-  if (token_ == used) token_.clear();  // else another thread was quicker
+  if (token_ == used) token_.clear();  // otherwise another thread was faster
 }
 
 std::string IamTokens::project_id(const std::stop_token& stop) {

@@ -15,25 +15,25 @@ struct IamOptions {
   std::string endpoint;  ///< "https://iam.cn-north-4.myhuaweicloud.com"
   std::string user;
   std::string password;
-  std::string domain;        ///< the account that the user belongs to
-  std::string project_name;  ///< usually the region; needed without a project_id
+  std::string domain;        ///< the user's account
+  std::string project_name;  ///< usually the region; required without a project_id
   std::string project_id;
-  /// A token is renewed when it is valid for less than this (or a tenth of its life, if shorter).
+  /// Renews a token when it is valid for less than this (or a tenth of its life, if shorter).
   Nanoseconds renew_before = std::chrono::minutes(30);
 };
 
-/// Tokens for a user, renewed before they expire and when a service refused one. Thread-safe:
-/// several threads that need a new one make one request.
+/// A user's tokens, renewed before they expire and after a service refused one. Thread-safe:
+/// several threads that need a new one make a single request.
 class IamTokens {
  public:
-  /// `client` must outlive it.
+  /// `client` must outlive this.
   IamTokens(http::Client& client, IamOptions options);
 
-  /// A token that is valid now. Throws Error; wrong user or password is a ServiceError.
+  /// A currently valid token. Throws Error; a wrong user or password is a ServiceError.
   [[nodiscard]] std::string get(const std::stop_token& stop = {});
-  /// Reports that a service refused `used`: get() will give another.
+  /// Reports that a service refused `used`, so that get() returns another one.
   void refused(const std::string& used);
-  /// The id of the project that the token is for. Asks IAM when there is no token yet.
+  /// The id of the token's project. Asks IAM if there is no token yet.
   [[nodiscard]] std::string project_id(const std::stop_token& stop = {});
 
   [[nodiscard]] http::Client& client() noexcept { return client_; }
@@ -47,7 +47,7 @@ class IamTokens {
   std::mutex mutex_;
   std::string token_;
   std::string project_id_;
-  std::int64_t renew_at_ns_ = 0;  // CLOCK_MONOTONIC
+  std::int64_t renew_at_ns_ = 0;  // on CLOCK_MONOTONIC
 };
 
 /// Sends a token with every request to a service.
@@ -80,7 +80,7 @@ class SdkAuthorizer final : public http::Authorizer {
 /// Temporary keys (access key, secret and security token) from IAM, renewed like tokens.
 class TemporaryCredentials final : public CredentialSource {
  public:
-  /// `lifetime`: 15 minutes to 24 hours. `tokens` must outlive it.
+  /// `lifetime` is 15 minutes to 24 hours. `tokens` must outlive this.
   TemporaryCredentials(IamTokens& tokens, std::chrono::seconds lifetime);
   [[nodiscard]] Credentials get() override;
   [[nodiscard]] bool renew(const Credentials& used) override;
@@ -90,10 +90,10 @@ class TemporaryCredentials final : public CredentialSource {
   std::chrono::seconds lifetime_;
   std::mutex mutex_;
   Credentials current_;
-  std::int64_t renew_at_ns_ = 0;  // CLOCK_MONOTONIC
+  std::int64_t renew_at_ns_ = 0;  // on CLOCK_MONOTONIC
 };
 
-/// Unix time in ns of "2015-11-09T01:42:57.527363Z"; fractions may be missing.
+/// "2015-11-09T01:42:57.527363Z" as Unix time in ns; fractions are optional.
 [[nodiscard]] std::optional<std::int64_t> parse_iso_utc(std::string_view text);
 
 }  // namespace assay::cloud

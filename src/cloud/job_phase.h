@@ -2,7 +2,7 @@
 
 namespace assay::cloud {
 
-/// A job's state, the same for all services.
+/// A job's state, common to all services.
 enum class JobPhase { waiting, running, completed, failed, stopping, stopped, unknown };
 
 /// Whether the phase is final.

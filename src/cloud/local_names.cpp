@@ -33,8 +33,8 @@ bool is_too_long(const fs::path& below) {
 std::vector<LocalName> local_names(const std::vector<ObjectInfo>& objects,
                                    const std::string& prefix, const std::string& where) {
   std::vector<LocalName> out;
-  std::map<fs::path, std::string> files;    // with the key of each
-  std::map<fs::path, std::string> folders;  // with a key that needs it
+  std::map<fs::path, std::string> files;    // with their keys
+  std::map<fs::path, std::string> folders;  // with a key that needs each
   for (const ObjectInfo& object : objects) {
     const std::string key = object.key.substr(prefix.size());
     const std::string shown = printable(object.key);

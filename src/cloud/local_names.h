@@ -8,20 +8,20 @@
 
 namespace assay::cloud {
 
-/// What a file that is fetched is called until it is whole: its own name, and this.
+/// The suffix of a file's name while it is being fetched.
 constexpr const char* kPartialSuffix = ".assay-partial";
-/// And the notes about the parts of it that are here.
+/// The suffix for notes about its parts that have arrived.
 constexpr const char* kNotesSuffix = ".assay-partial.json";
 
 struct LocalName {
   ObjectInfo object;
-  std::filesystem::path below;  ///< the file that it becomes, below a folder
+  std::filesystem::path below;  ///< its path below a folder
 };
 
-/// The files that the objects below `prefix` become. Empty objects whose keys end with "/" stand
-/// for folders and are left out. Throws Error when that cannot be: a key leads out of the folder,
-/// or has a name that no file can have; two keys are one file ("a//b" and "a/b"), or a file and a
-/// folder; an object has content and the name of a folder. `where` names the store.
+/// The files for the objects below `prefix`. Leaves out empty objects whose keys end with "/",
+/// which stand for folders. Throws Error if that is impossible: a key leads out of the folder or is
+/// not a valid file name, two keys mean the same file ("a//b" and "a/b") or a file and a folder, or
+/// an object with content has a folder's name. `where` names the store.
 [[nodiscard]] std::vector<LocalName> local_names(const std::vector<ObjectInfo>& objects,
                                                  const std::string& prefix,
                                                  const std::string& where);

@@ -54,7 +54,7 @@ Json ModelArtsService::call(const std::string& method, const std::string& versio
   Json out = parse_json_or_null(response.body);
   if (out.is_null() && response.body != "null")
     throw unexpected_answer(client_, response, what, host_);
-  // v1 also refuses with 200.
+  // v1 also reports refusals with status 200.
   if (out.is_object() && out.contains("is_success") && out["is_success"] == false)
     throw service_error(client_, response, what, host_);
   return out;
@@ -77,7 +77,7 @@ struct OldStatus {
   JobPhase phase;
 };
 
-// By number.
+// Indexed by number.
 constexpr std::array<OldStatus, 23> kOldStatuses{{
     {"UNKNOWN", JobPhase::unknown},
     {"INIT", JobPhase::waiting},

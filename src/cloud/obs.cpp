@@ -25,8 +25,8 @@ std::uint64_t to_number(std::string_view text) {
   return parse_number<std::uint64_t>(text).value_or(0);
 }
 
-/// An xs:boolean, which some stores write "True"; what is missing is false. Nothing for any other
-/// word: a list that was cut off must not pass for a whole one.
+/// Reads an xs:boolean, which some stores write as "True"; a missing one is false. Nothing for any
+/// other word, because a truncated list must not pass for a complete one.
 std::optional<bool> xml_flag(std::string_view text) {
   const std::string word = to_lower(trim(text));
   if (word == "true" || word == "1") return true;
@@ -34,8 +34,8 @@ std::optional<bool> xml_flag(std::string_view text) {
   return std::nullopt;
 }
 
-/// A key of a list with encoding-type=url: AWS and others write a space as "+", OBS as "%20"; a
-/// plus is "%2B" with both.
+/// A key in a list with encoding-type=url: AWS and others encode a space as "+", OBS as "%20"; both
+/// encode a plus as "%2B".
 std::string decoded_key(std::string text) {
   std::ranges::replace(text, '+', ' ');
   return http::percent_decode(text);
@@ -114,7 +114,7 @@ std::optional<ObjectInfo> ObsBucket::head(const std::string& key, const std::sto
   const http::Response response = send(ask, key, exchange);
   if (response.status == 404) return std::nullopt;
   if (!response.ok()) throw service_error(client_, response, describe("HEAD", key), ask.host());
-  // Without it every object would look empty.
+  // Without the length, every object would look empty.
   const auto size = parse_number<std::uint64_t>(response.header("content-length"));
   if (!size)
     throw http::ExchangeError(
@@ -170,7 +170,7 @@ Listing ObsBucket::list_folder(const std::string& prefix, const std::string& del
     const pugi::xml_node root = document.child("ListBucketResult");
     if (!parsed || !root)
       throw unexpected_answer(client_, response, describe("GET", ""), ask.host());
-    // A store that does not know the parameter gives keys as they are.
+    // A store that ignores the parameter returns keys unencoded.
     const bool encoded = std::string_view(root.child_value("EncodingType")) == "url";
     const auto key_at = [&](const pugi::xml_node node, const char* name) {
       const std::string text = node.child_value(name);
@@ -187,7 +187,7 @@ Listing ObsBucket::list_folder(const std::string& prefix, const std::string& del
     const auto truncated = xml_flag(root.child_value("IsTruncated"));
     if (!truncated) throw unexpected_answer(client_, response, describe("GET", ""), ask.host());
     if (!*truncated) {
-      // A folder may come on two pages.
+      // A folder may appear on two pages.
       std::ranges::sort(out.folders);
       const auto twice = std::ranges::unique(out.folders);
       out.folders.erase(twice.begin(), twice.end());
@@ -195,7 +195,7 @@ Listing ObsBucket::list_folder(const std::string& prefix, const std::string& del
       return out;
     }
     std::string next = key_at(root, "NextMarker");
-    // S3-compatible stores give it only with a delimiter; the last key serves as well.
+    // S3-compatible stores return it only with a delimiter; the last key serves as well.
     if (next.empty() && !out.objects.empty()) next = out.objects.back().key;
     if (next.empty() || next <= marker)
       throw Error(ErrorKind::environment, "the list of objects does not go on", ask.host());
@@ -213,7 +213,7 @@ void ObsBucket::remove(const std::string& key, const std::stop_token& stop) {
 }
 
 void ObsBucket::check(const std::stop_token& stop) {
-  // GET, because a refusal of HEAD has no body and thus no code.
+  // Uses GET, because a refusal of HEAD has no body and thus no code.
   http::Request ask = request("GET", "");
   ask.query = {{"max-keys", "1"}};
   http::Exchange exchange;

@@ -1,4 +1,4 @@
-// Files to and from an object store: in one piece, or in parts, several at once.
+// Transfers files to and from an object store, in one piece or in several parts at once.
 
 #include <algorithm>
 #include <atomic>
@@ -48,7 +48,7 @@ std::string md5_of_file(const std::filesystem::path& path, std::uint64_t size) {
   return md5_of_parts(path, size, size + 1).front();
 }
 
-/// Asks the hashing to stop: the destructor of its future waits for its end.
+/// Stops the hashing, because the destructor of its future waits for its end.
 struct StopOnExit {
   std::stop_source& source;
   explicit StopOnExit(std::stop_source& given) : source(given) {}
@@ -57,7 +57,7 @@ struct StopOnExit {
   ~StopOnExit() { source.request_stop(); }
 };
 
-/// How far each part of a file has arrived.
+/// Tracks how far each part of a file has arrived.
 class Arrivals {
  public:
   explicit Arrivals(std::size_t parts) : arrived_(parts, 0) {}
@@ -157,7 +157,7 @@ ObjectInfo ObsBucket::put_parts(const std::string& key, const std::filesystem::p
                                 std::uint64_t size, const std::stop_token& stop) {
   http::Request begin = request("POST", key);
   begin.query = {{"uploads", ""}};
-  begin.repeatable = true;  // an upload too many is empty
+  begin.repeatable = true;  // an extra upload is empty
   begin.set_header(options_.signing == ObsSigning::aws_v4 ? "x-amz-meta-assay-part-size"
                                                           : "x-obs-meta-assay-part-size",
                    fmt::format("{}", part_size(size)));
@@ -174,7 +174,7 @@ ObjectInfo ObsBucket::put_parts(const std::string& key, const std::filesystem::p
     const auto count = static_cast<std::size_t>((size + part - 1) / part);
     std::vector<std::string> etags(count);
     std::atomic<bool> comparable = true;
-    // Hashing runs beside the transfer.
+    // Hashes during the transfer.
     std::stop_source hashing;
     auto hashes = std::async(std::launch::async, [&, token = hashing.get_token()] {
       return md5_of_parts(path, size, part, token);
@@ -196,7 +196,7 @@ ObjectInfo ObsBucket::put_parts(const std::string& key, const std::filesystem::p
     const std::string expected = comparable ? etag_of_parts(md5s) : std::string();
     return {key, size, finish_upload(key, upload, etags, expected, stop)};
   } catch (...) {
-    // Parts that stay cost money. `stop` is not passed on: it may be the reason for the failure.
+    // Leftover parts cost money. `stop` is not passed on: it may have caused the failure.
     try {
       http::Request withdraw = request("DELETE", key);
       withdraw.query = {{"uploadId", upload}};
@@ -226,11 +226,11 @@ std::string ObsBucket::finish_upload(const std::string& key, const std::string& 
   exchange.stop = stop;
   const http::Response response = send(finish, key, exchange);
   if (response.status == 404 && read_refusal(response).code == "NoSuchUpload") {
-    // The answer to an earlier try was lost: then the object is there.
+    // If the answer to an earlier try was lost, the object exists.
     const auto object = head(key, stop);
     if (object && !expected.empty() && object->etag == expected) return expected;
   }
-  // The service may send 200 and then an error in the body.
+  // The service may send 200 followed by an error in the body.
   pugi::xml_document document;
   (void)load_xml(document, response.body);
   if (!response.ok() || document.child("Error"))
@@ -245,10 +245,10 @@ void ObsBucket::fetch_slice(const ObjectInfo& object, std::uint64_t offset, std:
                             const std::function<void(std::uint64_t)>& written,
                             const std::stop_token& stop) {
   std::uint64_t done = 0;
-  bool started = false;  // of one attempt
+  bool started = false;  // in one attempt
   http::Request ask = request("GET", object.key);
-  // A store that changed the object meanwhile refuses, instead of giving parts of two. A weak ETag
-  // never matches here (RFC 9110, 13.1.1).
+  // If the object changed meanwhile, the store refuses instead of mixing parts of two objects. A
+  // weak ETag never matches here (RFC 9110, 13.1.1).
   if (!object.raw_etag.empty() && !object.raw_etag.starts_with("W/"))
     ask.set_header("If-Match", object.raw_etag);
   http::Exchange exchange;
@@ -343,8 +343,8 @@ std::uint64_t ObsBucket::fetch_object(const ObjectInfo& object, const std::files
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(object.size)) != 0)
     throw system_error(ErrorKind::environment, "cannot write the file", partial.string(), errno);
   Arrivals arrivals(count);
-  // Hashing runs beside the transfer, as in put_parts. Parts of a size that is not known, as other
-  // programs send them, cannot be checked.
+  // Hashes during the transfer, as in put_parts. Parts of unknown size, as sent by other programs,
+  // cannot be checked.
   std::stop_source hashing;
   std::future<std::vector<std::string>> hashes;
   if (!object.encrypted && !is_md5(object.etag) && object.sent_part_size == part && count > 0)

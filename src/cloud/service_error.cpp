@@ -29,7 +29,7 @@ std::string first_of(const Json& json, std::initializer_list<const char*> keys) 
 constexpr std::string_view kCheckKey =
     "check the access key and its secret: both must belong together and be enabled";
 
-/// Advice by the beginning of the code; the more specific come first.
+/// Advice by prefix of the code; more specific ones come first.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 29> kAdvice = {{
     {"InvalidAccessKeyId", "this access key is not known there: check it, and the region"},
     {"SignatureDoesNotMatch", kCheckKey},
@@ -77,7 +77,7 @@ std::string advice_for(const Refusal& refusal, int status) {
   return {};
 }
 
-/// "; this machine's clock is 20 min 00 s behind the server's", when that may be the cause.
+/// "; this machine's clock is 20 min 00 s behind the server's", if that may be the cause.
 std::string clock_words(const http::Response& response) {
   constexpr Nanoseconds worth = std::chrono::minutes(5);
   if (!response.clock_offset || (response.status != 401 && response.status != 403)) return {};
@@ -97,7 +97,7 @@ Refusal read_refusal(const http::Response& response) {
   if (response.status >= 300 && response.status < 400)
     refusal.elsewhere = response.header("location");
   const std::string_view body = trim(response.body);
-  if (body.empty()) {  // HEAD, and some 4xx
+  if (body.empty()) {  // HEAD and some 4xx
     refusal.understood = true;
     refusal.code = response.header("x-obs-error-code");
     refusal.message = response.header("x-obs-error-message");

@@ -6,8 +6,8 @@
 
 namespace assay::cloud {
 
-/// Parses a service's answer; false when it is no XML. Elements go by their names alone afterwards:
-/// whoever writes <s3:Key> means <Key>.
+/// Parses a service's answer; returns false if it is not XML. Elements then go by their local
+/// names: <s3:Key> becomes <Key>.
 bool load_xml(pugi::xml_document& document, std::string_view text);
 
 }  // namespace assay::cloud

@@ -13,7 +13,7 @@ namespace assay::cloud {
 
 namespace {
 
-// Sorted by bytes, as the service does.
+// Sorted by bytes, as in the service.
 constexpr std::array<std::string_view, 51> kSubResources = {
     "CDNNotifyConfiguration",
     "acl",
@@ -73,7 +73,7 @@ bool is_sub_resource(std::string_view name) {
          std::find(kSubResources.begin(), kSubResources.end(), name) != kSubResources.end();
 }
 
-/// Lower-case name → trimmed value; what occurs more than once is joined by commas.
+/// Lower-case name → trimmed value; repeated headers are joined by commas.
 std::map<std::string, std::string> normalized(const Signable& request) {
   std::map<std::string, std::string> headers;
   for (const auto& [name, value] : request.headers) {

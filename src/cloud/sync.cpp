@@ -35,7 +35,7 @@ std::map<std::string, LocalFile> by_key(const FolderFiles& files, const std::str
   return out;
 }
 
-/// Which file or folder it is, whatever names lead to it.
+/// Identifies a file or folder whatever names lead to it.
 using Identity = std::pair<dev_t, ino_t>;
 
 std::optional<Identity> identity_of(const fs::path& path) {
@@ -44,7 +44,7 @@ std::optional<Identity> identity_of(const fs::path& path) {
   return Identity{about.st_dev, about.st_ino};
 }
 
-/// The beginning of a file; less where it cannot be read, which its upload says.
+/// The beginning of a file; less if it cannot be read, which its upload will report.
 std::string head_of(const fs::path& file) {
   std::string head(code::FolderRules::kHeadBytes, '\0');
   std::ifstream in(file, std::ios::binary);
@@ -120,7 +120,7 @@ class FolderWalk {
   fs::path folder_;
   code::FolderRules rules_;
   std::optional<Identity> key_file_;
-  std::vector<Identity> above_;  // the folders that the walk is in
+  std::vector<Identity> above_;  // the folders enclosing the current position
   std::vector<std::string> secrets_;
   FolderContent found_;
 };
@@ -174,7 +174,7 @@ SyncReport sync_files(ObsBucket& bucket, const FolderFiles& files, const std::st
   const std::vector<ObjectInfo> remote = bucket.list(prefix, options.stop);
   std::map<std::string, std::uint64_t> remote_sizes;
   for (const auto& object : remote) remote_sizes[object.key] = object.size;
-  // Only files that exist there with the same size need their hash.
+  // Only files that exist there with the same size need a hash.
   std::vector<LocalFile*> to_hash;
   for (auto& [key, file] : local) {
     const auto at = remote_sizes.find(key);

@@ -14,7 +14,7 @@ namespace assay::cloud {
 
 namespace {
 
-constexpr int kPage = 50;  // the largest page that the service gives
+constexpr int kPage = 50;  // the service's largest page
 constexpr const char* kMark = "ASSAY_REQUEST_ID";
 
 std::string random_mark() {
@@ -35,8 +35,8 @@ Json search_body(const std::string& name_part, std::size_t offset) {
 std::vector<TrainingJob> TrainingJobs::list(const std::string& name_part, std::size_t max,
                                             const std::stop_token& stop) {
   std::vector<TrainingJob> out;
-  // The documents leave open whether the offset counts jobs or pages; in practice jobs. A page
-  // that brings nothing new ends the list, so that neither reading loops.
+  // The documentation does not say whether the offset counts jobs or pages; in practice, jobs. A
+  // page with nothing new ends the list, so that neither reading loops.
   while (out.size() < max) {
     const Json page = service_.call("POST", "v2", "/training-job-searches", {},
                                     search_body(name_part, out.size()), true, stop);
@@ -64,11 +64,11 @@ std::optional<TrainingJob> TrainingJobs::find(const std::string& name,
 TrainingJob TrainingJobs::create(const TrainingJobSpec& spec, const std::stop_token& stop) {
   check(spec);
   Json body = to_json(spec);
-  // Marks the job as ours, in case the answer gets lost.
+  // Marks the job as ours, in case the answer is lost.
   const std::string mark = random_mark();
   body["algorithm"]["environments"][kMark] = mark;
   const auto made = [&]() -> std::optional<TrainingJob> {
-    // Even when the caller asked to stop: it must learn of a job that runs.
+    // Done even if the caller asked to stop, because it must learn of a running job.
     const std::stop_token patient = stop.stop_requested() ? std::stop_token() : stop;
     const auto found = find(spec.name, patient);
     if (!found) return std::nullopt;
@@ -97,7 +97,7 @@ TrainingJob TrainingJobs::get(const std::string& id, const std::stop_token& stop
 
 TrainingJob TrainingJobs::stop(const std::string& id, const std::stop_token& stop) {
   try {
-    // The service refuses to stop a job that is stopped.
+    // The service refuses to stop a stopped job.
     return training_job_from_json(service_.call("POST", "v2", "/training-jobs/" + id + "/actions",
                                                 {}, {{"action_type", "terminate"}}, true, stop));
   } catch (const ServiceError& e) {

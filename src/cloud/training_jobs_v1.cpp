@@ -97,7 +97,7 @@ OldJob OldTrainingJobs::create(const OldJobSpec& spec, const std::stop_token& st
     }
     body["config"] = config;
     OldJob job = old_job_from_json(service_.call("POST", "v1", path, {}, body, false, stop));
-    // A version's answer lacks some fields, among them the names of the logs.
+    // The answer for a version lacks some fields, including the logs' names.
     if (job.resource_id.empty()) job = get(job.job_id, job.version_id, stop);
     return job;
   } catch (const ServiceError& e) {
@@ -107,7 +107,7 @@ OldJob OldTrainingJobs::create(const OldJobSpec& spec, const std::stop_token& st
       return get(now->job_id, now->version_id, stop);
     throw;
   } catch (const Error&) {
-    // Even when the caller asked to stop: it must learn of a job that runs.
+    // Done even if the caller asked to stop, because it must learn of a running job.
     const auto now = find(spec.name, stop.stop_requested() ? std::stop_token() : stop);
     if (now && (!before || now->version_id != before->version_id)) return *now;
     throw;

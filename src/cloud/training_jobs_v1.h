@@ -11,7 +11,7 @@
 
 namespace assay::cloud {
 
-/// The version of a job to create in v1. Flavor and engine have the names that people use.
+/// The version of a job to create in v1. Flavor and engine are given by their display names.
 struct OldJobSpec {
   std::string name;
   std::string description;
@@ -19,7 +19,7 @@ struct OldJobSpec {
   std::string boot_file;  ///< "/bucket/code/train.py"
   std::vector<std::pair<std::string, std::string>> parameters;
   std::string data_url;
-  std::string train_url;  ///< where results go
+  std::string train_url;  ///< for results
   std::string log_url;
   std::string spec_code;  ///< "modelarts.kat1.8xlarge"; or pool_id
   std::string pool_id;
@@ -34,7 +34,7 @@ struct OldJob {
   std::string job_name;
   std::int64_t version_id = 0;
   std::string version_name;  ///< "V0001"
-  std::string resource_id;   ///< "jobafd08896", the beginning of its logs' names
+  std::string resource_id;   ///< "jobafd08896", the prefix of its logs' names
   int status = 0;
   JobPhase phase = JobPhase::unknown;
   std::int64_t created_ms = 0;
@@ -61,15 +61,15 @@ struct OldLogPage {
   std::int64_t end_line = 0;  ///< where the next page begins
 };
 
-/// The training interface v1: jobs have versions. Thread-safe; throws Error.
+/// The training interface v1, in which jobs have versions. Thread-safe; throws Error.
 class OldTrainingJobs {
  public:
   explicit OldTrainingJobs(ModelArtsService& service) : service_(service) {}
 
-  /// The first version of a new job, or the next one of the job of exactly that name. When the
-  /// answer is lost, the job is looked up.
+  /// Creates the first version of a new job, or the next one of the job with exactly that name. If
+  /// the answer is lost, the job is looked up.
   [[nodiscard]] OldJob create(const OldJobSpec& spec, const std::stop_token& stop = {});
-  /// The job of exactly this name with its newest version, or nothing.
+  /// The job with exactly this name and its newest version, or nothing.
   [[nodiscard]] std::optional<OldJob> find(const std::string& name,
                                            const std::stop_token& stop = {});
   [[nodiscard]] OldJob get(std::int64_t job, std::int64_t version,
@@ -80,7 +80,7 @@ class OldTrainingJobs {
   void remove(std::int64_t job, const std::stop_token& stop = {});
   [[nodiscard]] std::vector<std::string> log_files(std::int64_t job, std::int64_t version,
                                                    const std::stop_token& stop = {});
-  /// A page of at most 500 lines from `line` on.
+  /// A page of at most 500 lines, starting at `line`.
   [[nodiscard]] OldLogPage log(std::int64_t job, std::int64_t version, const std::string& file,
                                std::int64_t line, const std::stop_token& stop = {});
   [[nodiscard]] std::vector<OldFlavor> flavors(const std::stop_token& stop = {});

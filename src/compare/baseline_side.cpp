@@ -15,7 +15,7 @@ const CaseEntry& first_of(const baseline::Baseline& baseline, const std::string&
   return *std::ranges::find(baseline.entries, case_name, &CaseEntry::name);
 }
 
-// What the other run is known by, where the baseline has it; else the first metric that is judged.
+// The other run's headline if the baseline has it; otherwise the first judged metric.
 std::string headline_of(const CaseEntry& entry, const judge::RunResult& other) {
   for (const judge::CaseResult& result : other.cases)
     if (judge::case_identity(result) == entry.name && entry.find(result.headline) != nullptr)

@@ -18,8 +18,8 @@ bool beyond(const stats::Interval& interval, Better better, double worse_by) {
   return better == Better::higher ? interval.high < -worse_by : interval.low > worse_by;
 }
 
-/// Also of what counts as the same because the tolerance, or a baseline's range, is wider than the
-/// bound: the user's bound is the stricter word.
+/// Includes changes that count as the same because the tolerance, or a baseline's range, is wider
+/// than the bound: the user's bound is stricter.
 bool certainly_beyond(const MetricChange& metric, double worse_by) {
   if (metric.verdict != Verdict::same || metric.info.better == Better::neither) return false;
   return beyond(*metric.level.interval, metric.info.better, worse_by) &&
@@ -88,7 +88,7 @@ Bound parse_bound(const std::string& text) {
     return {ErrorKind::usage, "not a valid bound: '" + ellipsize(printable(text), 80) + "'",
             "--fail-on", "write METRIC: PERCENT %, as in 'throughput: 2 %'"};
   };
-  const std::size_t colon = text.rfind(':');  // a workload may name its metric as it likes
+  const std::size_t colon = text.rfind(':');  // a workload may choose any metric name
   if (colon == std::string::npos) throw fail();
   std::string_view number = trim(std::string_view(text).substr(colon + 1));
   if (!number.ends_with('%')) throw fail();

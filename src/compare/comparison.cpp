@@ -19,14 +19,14 @@ namespace assay::compare {
 
 namespace {
 
-// One case on one side, over all its runs.
+// A case of one side, over all its runs.
 struct SideCase {
   std::vector<const judge::CaseResult*> results{};
-  std::vector<const judge::RunResult*> runs{};      // of each result
-  std::vector<const judge::RoundResult*> rounds{};  // that completed
+  std::vector<const judge::RunResult*> runs{};      // the run of each result
+  std::vector<const judge::RoundResult*> rounds{};  // completed ones
   bool of_baseline = false;
-  const baseline::CaseEntry* entry = nullptr;           // of the baseline, for this hardware
-  mutable std::optional<std::vector<double>> errors{};  // of the steps of all rounds
+  const baseline::CaseEntry* entry = nullptr;           // the baseline's, for this hardware
+  mutable std::optional<std::vector<double>> errors{};  // of the steps in all rounds
   [[nodiscard]] const judge::CaseResult& first() const { return *results.front(); }
 };
 
@@ -50,7 +50,7 @@ SideCases cases_of(std::span<const judge::RunResult> runs) {
   return out;
 }
 
-// A baseline as the runs of a side, for the hardware of the other one.
+// A baseline in the form of a side's runs, for the other side's hardware.
 class BaselineSide {
  public:
   BaselineSide(const Side& side, const judge::RunResult& other)
@@ -66,7 +66,7 @@ class BaselineSide {
 
  private:
   judge::RunResult run_;
-  SideCases cases_;  // of run_
+  SideCases cases_;  // from run_
 };
 
 const judge::Metric* metric_of(const judge::RoundResult& round, const std::string& name) {
@@ -88,7 +88,7 @@ std::vector<double> values_of(const SideCase& side, const std::string& metric) {
   return out;
 }
 
-// Whether every round has an interval of the metric over its steps: it is computed from them.
+// Whether the metric is computed from steps, so that every round has an interval over its steps.
 bool from_steps(const SideCase& side, const std::string& metric) {
   return std::ranges::all_of(side.rounds, [&](const judge::RoundResult* round) {
     const judge::Metric* found = metric_of(*round, metric);
@@ -105,14 +105,14 @@ std::string not_set(const std::string& text) {
   return text.empty() ? "not set" : text;
 }
 
-// Two cases that did other work have nothing to compare.
+// Cases that did different work cannot be compared.
 std::string other_work(const judge::CaseResult& base, const judge::CaseResult& candidate) {
   const std::string what = judge::work_difference(judge::work_of(base.configuration),
                                                   judge::work_of(candidate.configuration));
   return what.empty() ? what : "not the same work: " + what;
 }
 
-// ": " and the first finding that makes it so.
+// ": " and the first finding that caused the verdict.
 std::string because(std::span<const judge::Finding> findings) {
   for (const judge::Finding& finding : findings)
     if (finding.severity >= judge::Severity::incomplete) return ": " + finding.reason;
@@ -126,7 +126,7 @@ std::string why_not_valid(const judge::CaseResult& result) {
   return out;
 }
 
-// Why the results of a side do not count; empty: they do.
+// Why a side's results do not count; empty if they do.
 std::string not_valid(const SideCase& side, std::string_view who) {
   for (std::size_t i = 0; i < side.results.size(); ++i) {
     const judge::RunResult& run = *side.runs[i];
@@ -140,7 +140,7 @@ std::string not_valid(const SideCase& side, std::string_view who) {
   return {};
 }
 
-// Runs of one side that did other work must not be put together.
+// Runs of one side that did different work must not be combined.
 std::string mixed_work(const SideCase& side, std::string_view who) {
   for (const judge::CaseResult* other : side.results) {
     const std::string why = other_work(side.first(), *other);
@@ -149,13 +149,13 @@ std::string mixed_work(const SideCase& side, std::string_view who) {
   return {};
 }
 
-// Why the values of a side cannot be put together, or not with those of the base; empty: they can.
+// Why a side's values cannot be combined with each other or with the base's; empty if they can.
 std::string not_alike(const judge::Summary& base, const SideCase& side) {
   for (std::size_t i = 0; i < side.results.size(); ++i) {
     const judge::Summary* one = summary_of(*side.results[i], base.info.name);
     if (one == nullptr && !side.results[i]->summary.empty())
       return fmt::format("the run {} does not have it", side.runs[i]->run_id);
-    if (one == nullptr) continue;  // none of its rounds was completed
+    if (one == nullptr) continue;  // none of its rounds completed
     if (one->info.unit != base.info.unit)
       return fmt::format("the units differ: {} and {}", not_set(base.info.unit),
                          not_set(one->info.unit));
@@ -166,7 +166,7 @@ std::string not_alike(const judge::Summary& base, const SideCase& side) {
   return {};
 }
 
-// Why the metric has no change; empty: it has one.
+// Why the metric has no change; empty if it has one.
 std::string why_left_out(const MetricChange& change) {
   if (change.base.empty()) return "no round of the base has it";
   if (change.candidate.empty()) return "no round of the new one has it";
@@ -176,14 +176,14 @@ std::string why_left_out(const MetricChange& change) {
   return "the base's is 0, so that there is no relative change";
 }
 
-// Of the side that is a baseline.
+// The range tolerated by the side that is a baseline.
 std::optional<stats::Interval> tolerated_by(const SideCase& base, const SideCase& candidate,
                                             const std::string& name) {
   const baseline::CaseEntry* entry = base.entry != nullptr ? base.entry : candidate.entry;
   const baseline::Metric* metric = entry == nullptr ? nullptr : entry->find(name);
   if (metric == nullptr || !(metric->median > 0)) return std::nullopt;
   const stats::Interval range{metric->low / metric->median - 1, metric->high / metric->median - 1};
-  // Where it is the new side, the base changed by the inverse.
+  // If the baseline is the new side, the change of the base is the inverse.
   if (base.entry != nullptr) return range;
   return stats::Interval{-range.high, -range.low};
 }
@@ -229,7 +229,7 @@ std::string no_headline(const CaseChange& change, const std::string& headline) {
   return "a side has no round with " + headline;
 }
 
-// Why a side did not run the case; nullptr: it did.
+// Why a side did not run the case; nullptr if it did.
 const judge::Skip* skip_of(const SideCase& side) {
   for (const judge::CaseResult* result : side.results)
     if (result->skipped) return &*result->skipped;
@@ -258,7 +258,7 @@ CaseChange compare_case(const std::string& name, const SideCase& base, const Sid
     if (side->of_baseline && side->entry == nullptr)
       change.refused = side->first().findings.front().reason;
   if (!change.refused.empty()) return change;
-  // A baseline knows the work, and no other setting.
+  // A baseline stores the work, but no other settings.
   if (!base.of_baseline && !candidate->of_baseline)
     change.differences = case_differences(base.first(), candidate->first());
   for (const std::string& why :

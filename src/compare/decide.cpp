@@ -49,7 +49,7 @@ std::string unsure_note(const MetricChange& change, bool rounds_agree, double to
       wanted * 100, have);
 }
 
-// docs/compare.md says how the tests together make a verdict.
+// docs/compare.md describes how the tests together produce a verdict.
 void decide(MetricChange& change, const Options& options) {
   const stats::LevelChange& level = change.level;
   const stats::Interval range =
@@ -71,8 +71,8 @@ void decide(MetricChange& change, const Options& options) {
 
 }  // namespace
 
-// The headlines are one family of tests, all other metrics another: who asks for more of them must
-// not lose what the headlines show.
+// The headlines form one family of tests and all other metrics another: asking for more metrics
+// must not hide what the headlines show.
 void decide_all(Comparisons& comparison) {
   for (const bool headline : {true, false}) {
     std::vector<MetricChange*> family;

@@ -4,8 +4,8 @@
 
 namespace assay::compare {
 
-/// Corrects the p-values of all sides' changes together and gives every change its verdict, as
-/// docs/compare.md says; an unsure change gets a note.
+/// Corrects the p-values of all sides' changes together and sets every change's verdict as
+/// described in docs/compare.md; unsure ones get a note.
 void decide_all(Comparisons& comparison);
 
 }  // namespace assay::compare

@@ -12,7 +12,7 @@ namespace assay::compare {
 
 namespace {
 
-// Of no meaning for a comparison, or different in every run.
+// Meaningless for a comparison, or different in every run.
 constexpr std::array<std::string_view, 13> kVolatile{"available_bytes",
                                                      "boot_id",
                                                      "created",
@@ -27,8 +27,8 @@ constexpr std::array<std::string_view, 13> kVolatile{"available_bytes",
                                                      "temp_c",
                                                      "uptime_s"};
 
-// Interfaces and disks are told apart by their names: one more of them must not make all that come
-// after it in the list differ. Each is one leaf: "mtu 1500, state up".
+// Interfaces and disks are identified by name: an additional one must not make all later ones in
+// the list differ. Each is one leaf: "mtu 1500, state up".
 bool is_list_of_names(const std::string& path, const Json& value) {
   if (!value.is_array() || !(path.ends_with(".networks") || path.ends_with(".disks"))) return false;
   return std::ranges::all_of(value, [](const Json& part) {
@@ -77,7 +77,7 @@ Leaves leaves_of(const judge::RunResult& run) {
   Leaves out{{"suite", run.suite}};
   flatten(run.system, "", out);
   Json provenance = run.provenance;
-  provenance.erase("assay_version");  // system.json has it in parts
+  provenance.erase("assay_version");  // system.json has its parts
   flatten(provenance, "", out);
   return out;
 }
@@ -104,7 +104,7 @@ std::string bounds_of(const catalog::Rule& rule) {
 Leaves leaves_of(const judge::CaseResult& result) {
   Leaves out;
   for (const plan::Setting& setting : result.configuration)
-    // Which rounds there were is not what was measured.
+    // The number of rounds is not part of what was measured.
     if (setting.key != "repeats" && setting.key != "warmup_rounds")
       flatten(setting.value, setting.key, out);
   for (const catalog::Rule& rule : result.rules) out["rule " + rule.id] = bounds_of(rule);

@@ -9,16 +9,16 @@
 
 namespace assay::compare {
 
-/// Machines, programs and suites of the two sides' runs; values that differ among the runs of a
-/// side are given as "this or that". Values that change from run to run by themselves (times, load,
+/// The differences in machines, programs and suites between the two sides' runs; a value that
+/// varies within a side is given as "this or that". Values that change with every run (times, load,
 /// free memory) are left out.
 [[nodiscard]] std::vector<Difference> run_differences(std::span<const judge::RunResult> base,
                                                       std::span<const judge::RunResult> candidate);
-/// The effective configuration and the rules of a case.
+/// The differences in a case's effective configuration and rules.
 [[nodiscard]] std::vector<Difference> case_differences(const judge::CaseResult& base,
                                                        const judge::CaseResult& candidate);
 
-/// The values to compare, by their path ("nodes 0.kernel"), for callers that store them.
+/// The comparable values by path ("nodes 0.kernel"), for callers that store them.
 using Leaves = std::map<std::string, std::string>;
 [[nodiscard]] Leaves run_leaves(const judge::RunResult& run);
 [[nodiscard]] Leaves case_leaves(const judge::CaseResult& result);

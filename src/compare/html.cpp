@@ -25,11 +25,11 @@ using page::Html;
 using page::markup;
 namespace html = report::html;
 
-constexpr std::size_t kChartedCases = 100;  // more would make the page slow to open
-constexpr std::size_t kChartedSides = 7;    // with the base, the lines that a chart draws
-constexpr std::size_t kPoints = 160;        // of every line
-constexpr std::size_t kShownRows = 200;     // of a table of differences
-constexpr std::size_t kShownText = 40;      // of a value that differs
+constexpr std::size_t kChartedCases = 100;  // more would make the page slow
+constexpr std::size_t kChartedSides = 7;    // with the base, as many lines as a chart draws
+constexpr std::size_t kPoints = 160;        // per line
+constexpr std::size_t kShownRows = 200;     // per table of differences
+constexpr std::size_t kShownText = 40;      // of a differing value
 constexpr auto kRight = page::Align::right;
 
 struct Look {
@@ -52,7 +52,7 @@ Look look_of(const MetricChange* metric) {
   return {"incomplete", "M8 3.5v5.5M8 12.2v.1"};
 }
 
-// Nothing: the case is not compared.
+// Nothing for a case that is not compared.
 Html verdict_chip(const MetricChange* metric) {
   const Look look = look_of(metric);
   return page::fill(report::assets::kChip,
@@ -65,7 +65,7 @@ std::string effect_text(const MetricChange& metric) {
   return metric.level.effect ? fmt::format("{:+.1f}", *metric.level.effect) : "–";
 }
 
-// The columns behind the names of case, side and metric.
+// The columns after the names of case, side and metric.
 std::vector<page::Column> change_columns() {
   return {{"Verdict"},        {"Change", kRight},         {"Base", kRight},
           {"New", kRight},    {"95 % by rounds", kRight}, {"by steps", kRight},
@@ -91,10 +91,10 @@ const MetricChange* headline_of(const CaseChange& change) {
   return change.metrics.empty() ? nullptr : &change.metrics.front();
 }
 
-// The cases of all sides by name: those of the base in its order, then the others.
+// The cases of all sides by name: the base's in its order, then the others.
 struct CaseRow {
   std::string name;
-  std::vector<const CaseChange*> sides;  // one a new side; nothing: it does not have the case
+  std::vector<const CaseChange*> sides;  // one per new side; null if it lacks the case
 };
 
 std::vector<CaseRow> case_rows(const Comparisons& comparison) {
@@ -132,7 +132,7 @@ Html summary_table(const Comparisons& comparison, const std::vector<CaseRow>& ro
   return page::scrolling(page::to_html(table, {.cards = true}));
 }
 
-// A row for every difference, a column a side.
+// One row per difference, one column per side.
 struct DifferenceRow {
   std::string base;
   std::vector<std::string> sides;
@@ -173,7 +173,7 @@ Html run_difference_table(const Comparisons& comparison) {
   return table.empty() ? markup("<p>{}</p>", nothing_differs(comparison)) : table;
 }
 
-// What a reader must know about the case.
+// Notices about the case that a reader must see.
 Html notices(const Comparisons& comparison, const CaseRow& row) {
   Html out;
   const auto add = [&](std::string_view css, std::string_view word, std::size_t side,
@@ -193,7 +193,7 @@ Html notices(const Comparisons& comparison, const CaseRow& row) {
   return out.empty() ? out : markup("<div class=\"findings\">{}</div>\n", out);
 }
 
-// The round of a side that stands for it: the one nearest to the median of the metric.
+// The round that represents a side: the one nearest to the metric's median.
 const judge::RoundResult* typical_round(const Side& side, const std::string& case_name,
                                         const std::string& metric) {
   std::vector<std::pair<double, const judge::RoundResult*>> rounds;
@@ -260,7 +260,7 @@ Html metric_table(const Comparisons& comparison, const CaseRow& row) {
                        page::scrolling(page::to_html(table)));
 }
 
-// Of several sides, the one that says most: what got worse goes before what got better.
+// The most important change among several sides: regressions come before improvements.
 const MetricChange* worst_of(const CaseRow& row) {
   const MetricChange* out = nullptr;
   const auto rank = [](Verdict verdict) {

@@ -28,7 +28,7 @@ constexpr std::size_t kSpreadValues = 3;
 constexpr double kUnknownSpread = 0.1;
 constexpr double kWideRange = 0.15;
 
-// A case on one kind of hardware, over all runs.
+// A case on one kind of hardware, from all runs.
 struct Collected {
   CaseEntry entry;
   std::vector<const CaseResult*> results;
@@ -112,7 +112,7 @@ baseline::Metric metric_of(const MetricInfo& info, std::vector<double> values, d
   const double half = tolerated_half_width(values, tolerance);
   out.low = out.median - half;
   out.high = out.median + half;
-  // A rate or a time below zero is none.
+  // Rates and times cannot be negative.
   if (*std::ranges::min_element(values) >= 0) out.low = std::max(out.low, 0.0);
   out.values = std::move(values);
   return out;
@@ -170,7 +170,7 @@ double tolerated_half_width(std::span<const double> values, double tolerance) {
   const double least = tolerance * level;
   const auto n = static_cast<double>(values.size());
   if (values.size() < kSpreadValues) {
-    // Two values show at least that far they may be apart.
+    // Two values show that at least this distance between them is possible.
     const auto [low, high] = std::ranges::minmax(values);
     return std::max({least, kUnknownSpread * level, high - low});
   }

@@ -72,7 +72,7 @@ std::string difference_line(const Difference& difference) {
                      shown_value(difference.candidate));
 }
 
-// The first of them, and how many there are besides.
+// The first lines, and the number of the others.
 std::vector<std::string> shortened(std::vector<std::string> lines) {
   if (lines.size() <= kShownDifferences) return lines;
   const std::size_t more = lines.size() - kShownDifferences;
@@ -87,7 +87,7 @@ std::vector<std::string> difference_lines(const std::vector<Difference>& differe
   return shortened(std::move(out));
 }
 
-// A line for every difference, with the cases that have it: a changed suite differs in all alike.
+// One line per difference with the cases that have it: a changed suite affects all cases alike.
 std::vector<std::string> folded_differences(const std::vector<CaseChange>& cases) {
   std::map<std::string, std::vector<std::string>> by_line;
   std::vector<std::string> order;
@@ -106,7 +106,7 @@ std::vector<std::string> folded_differences(const std::vector<CaseChange>& cases
   return out;
 }
 
-// The name of a side, and of its runs where that is not the same.
+// A side's name, and its runs' if they differ from it.
 std::string side_text(const std::string& name, const std::vector<std::string>& runs) {
   const bool is_baseline = runs.empty();
   if (is_baseline || (runs.size() == 1 && runs.front() == name)) return printable(name);

@@ -21,7 +21,7 @@ namespace assay::compare {
 /// For a pull request.
 [[nodiscard]] std::string render_markdown(const Comparisons& comparison,
                                           std::span<const Excess> over = {});
-/// docs/compare.schema.json describes it.
+/// The form described by docs/compare.schema.json.
 [[nodiscard]] Json to_json(const Comparisons& comparison, std::span<const Excess> over = {});
 /// The same for one side: its parts of the form, without `exceeded`.
 [[nodiscard]] Json to_json(const Comparison& comparison);
@@ -30,7 +30,7 @@ namespace assay::compare {
 /// skipped, unless a bound refers to it.
 [[nodiscard]] std::string render_junit(const Comparisons& comparison, bool bounds,
                                        std::span<const Excess> over = {});
-/// A page with the curves of both sides in the same charts. The sides are those that were compared.
+/// A page with both sides' curves in shared charts. The sides must be those that were compared.
 [[nodiscard]] std::string render_html(const Comparisons& comparison, const Side& base,
                                       std::span<const Side> others,
                                       std::span<const Excess> over = {});
@@ -46,7 +46,7 @@ namespace assay::compare {
 [[nodiscard]] std::string percent_text(double ratio);
 /// "-1.20 … +0.30 %", or "–" without an interval.
 [[nodiscard]] std::string interval_text(const std::optional<stats::Interval>& interval);
-/// The median of the rounds with its unit; "–" without one.
+/// The rounds' median with its unit; "–" without rounds.
 [[nodiscard]] std::string median_text(const std::vector<double>& rounds, const std::string& unit);
 /// The meanings of the verdicts, in one sentence each.
 [[nodiscard]] std::string legend(const Comparisons& comparison);

@@ -23,8 +23,8 @@ bool is_run(const fs::path& folder) {
   return fs::exists(folder / layout::kPlan, ec) || store::is_archived(folder);
 }
 
-// The runs in a folder such as results/, oldest first; links, as "latest", are not runs of their
-// own.
+// The runs in a folder such as results/, oldest first; links such as "latest" are not separate
+// runs.
 std::vector<fs::path> runs_in(const fs::path& folder) {
   std::vector<fs::path> out;
   std::error_code ec;

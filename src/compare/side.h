@@ -12,17 +12,16 @@ namespace assay::compare {
 
 /// One side of a comparison: runs whose rounds count together, or a baseline.
 struct Side {
-  std::string name;                      ///< the id of its run, or its argument
+  std::string name;                      ///< its run's id, or the text by which it was given
   std::vector<judge::RunResult> runs{};  ///< at least one; empty for a baseline
   std::optional<baseline::Baseline> baseline{};
 };
 
-/// Reads a side: the folder of a run, a folder that contains runs, several of them separated by
-/// commas, or a baseline file; a run may be archived or a packed file, and is then unpacked while
-/// it is judged. Everything is recomputed from the evidence. `progress` gets each folder before it
-/// is read. Throws Error of kind usage for anything that is not a run, for a run in progress and
-/// for a run that is named twice; and the errors of the readers for files of a newer version and
-/// wrong baselines.
+/// Reads a side: a run's folder, a folder of runs, several of these separated by commas, or a
+/// baseline file; a run may be archived or packed, and is then unpacked while it is judged.
+/// Recomputes everything from the evidence. Calls `progress` with each folder before reading it.
+/// Throws Error of kind usage for a folder that is not a run, a run in progress and a run named
+/// twice; for files of a newer version and wrong baselines, what their readers throw.
 [[nodiscard]] Side read_side(const std::string& text,
                              const std::function<void(const std::string&)>& progress = {});
 

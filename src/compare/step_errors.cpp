@@ -21,8 +21,7 @@ std::vector<double> step_errors(std::span<const judge::RoundResult* const> round
   std::uint64_t seed = 0;
   for (const judge::RoundResult* round : rounds) {
     if (round->steady_steps.empty()) return {};
-    // Processes that work on their own have rates that are added, so that their errors are
-    // averaged.
+    // The rates of independent processes are added, so their errors are averaged.
     std::vector<double> of_round(kDraws, 0);
     const auto series = static_cast<double>(round->steady_steps.size());
     for (const std::vector<double>& seconds : round->steady_steps) {
@@ -41,7 +40,7 @@ std::optional<stats::Interval> steps_interval(double observed, bool of_time,
                                               std::span<const double> candidate) {
   if (base.empty() || base.size() != candidate.size() || !(observed > -1)) return std::nullopt;
   std::vector<double> changes(base.size());
-  // Draws of two sides are independent also when both are the same run: one of them is read
+  // The draws of two sides must be independent even if both are the same run, so one is read
   // backwards.
   for (std::size_t i = 0; i < base.size(); ++i)
     changes[i] = candidate[candidate.size() - 1 - i] - base[i];

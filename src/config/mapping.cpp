@@ -8,7 +8,7 @@ namespace assay::config {
 
 namespace {
 
-// A key is quoted, words such as "a case" are not.
+// Quotes a key; words such as "a case" are not quoted.
 std::string named(std::string what) {
   return what.find(' ') == std::string::npos ? "'" + what + "'" : what;
 }

@@ -8,11 +8,11 @@
 
 namespace assay::config {
 
-/// A mapping with a fixed set of keys. The constructor throws when the node is not a mapping or
-/// holds a key that is not in `keys`, naming the nearest one.
+/// A mapping with a fixed set of keys. The constructor throws if the node is not a mapping or has a
+/// key that is not in `keys`, and suggests the nearest one.
 class Mapping {
  public:
-  /// `what` names the thing in errors: "a case"; one word is a key, which is quoted: "telemetry".
+  /// `what` names it in errors: "a case"; a single word is a key and is quoted: "telemetry".
   Mapping(Node node, std::string what, const std::vector<std::string>& keys);
 
   [[nodiscard]] const Node& node() const noexcept { return node_; }
@@ -36,7 +36,7 @@ class Mapping {
 /// One of `choices`; an error names the nearest.
 [[nodiscard]] std::string choice(const Node& node, const std::vector<std::string>& choices);
 
-/// Throws at `node` unless `word` is in `known`; `what` is "workload", "rule".
+/// Throws at `node` unless `known` contains `word`; `what` is "workload", "rule".
 void require_known(const Node& node, std::string_view what, const std::string& word,
                    const std::vector<std::string>& known);
 

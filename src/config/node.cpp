@@ -38,7 +38,7 @@ struct Number {
   double real = 0;
 };
 
-// YAML 1.2's numbers, and 1e-4, which YAML 1.1 takes for text.
+// Accepts YAML 1.2's numbers, and 1e-4, which is text in YAML 1.1.
 Number read_number(std::string_view text) {
   static const std::vector<std::string> kNotFinite{".nan", ".inf", "+.inf", "-.inf"};
   if (std::ranges::find(kNotFinite, to_lower(text)) != kNotFinite.end())
@@ -66,7 +66,7 @@ Number read_number(std::string_view text) {
     if (body.starts_with("0x")) return from(body.substr(2), 16);
     if (body.starts_with("0o")) return from(body.substr(2), 8);
   }
-  // Only what begins like a number: from_chars would also read "inf" and "nan".
+  // Requires the beginning of a number: from_chars would also read "inf" and "nan".
   const bool starts = !body.empty() && (is_digit(body[0]) ||
                                         (body[0] == '.' && body.size() > 1 && is_digit(body[1])));
   if (!starts) return {};
@@ -75,7 +75,7 @@ Number read_number(std::string_view text) {
   const auto [stop, ec] = std::from_chars(body.data(), end, value);
   if (stop != end) return {};
   if (ec == std::errc::result_out_of_range) {
-    // A number that is too small reads as zero; one that is too large is not usable.
+    // A number that is too small reads as zero; one that is too large is refused.
     const auto exponent = body.find_first_of("eE");
     const bool tiny = exponent != std::string_view::npos && body.substr(exponent + 1, 1) == "-";
     return tiny ? Number{Shape::real, 0, 0} : Number{Shape::not_finite, 0, 0};

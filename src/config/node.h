@@ -13,26 +13,25 @@
 
 namespace assay::config {
 
-/// Where a document came from. `path` is shown in errors; `display` is stored as the origin of a
-/// value (the same on every machine, unlike the path of an installation).
+/// The place a document came from. `path` is shown in errors; `display` is stored as a value's
+/// origin (it is the same on every machine, unlike an installation's path).
 struct Source {
   std::string path;
   std::string display;
-  bool is_override = false;  ///< a --set on the command line, not a file
+  bool is_override = false;  ///< a --set on the command line rather than a file
 };
 
 struct Entry;
 
-/// A value of a YAML document that knows where it was written. Immutable and cheap to copy. Every
-/// getter throws Error of kind config at "file:line:column" when the value is not what is asked
-/// for.
+/// A value in a YAML document that knows where it was written. Immutable and cheap to copy. Every
+/// getter throws Error of kind config at "file:line:column" when the value has another type.
 class Node {
  public:
   enum class Kind { null, scalar, sequence, mapping };
 
-  Node();  ///< null, from nowhere
+  Node();  ///< null, without a place
   [[nodiscard]] static Node null(std::shared_ptr<const Source> source, int line, int column);
-  /// `plain`: written without quotes, so that it may stand for a number, a truth value or null.
+  /// `plain` means unquoted, so that the text may stand for a number, a truth value or null.
   [[nodiscard]] static Node scalar(std::string text, bool plain,
                                    std::shared_ptr<const Source> source, int line, int column);
   [[nodiscard]] static Node sequence(std::vector<Node> items, std::shared_ptr<const Source> source,
@@ -49,8 +48,8 @@ class Node {
   [[nodiscard]] bool is_override() const noexcept;
 
   [[nodiscard]] std::string where() const;   ///< "suite.yaml:3:5", for errors
-  [[nodiscard]] std::string origin() const;  ///< "suite.yaml:3", to be stored
-  [[nodiscard]] int line() const noexcept;   ///< 1-based; 0: not from a file
+  [[nodiscard]] std::string origin() const;  ///< "suite.yaml:3", for storage
+  [[nodiscard]] int line() const noexcept;   ///< 1-based; 0 when not from a file
   [[nodiscard]] int column() const noexcept;
   [[nodiscard]] const std::shared_ptr<const Source>& source() const noexcept;
 
@@ -62,22 +61,21 @@ class Node {
       std::int64_t max = std::numeric_limits<std::int64_t>::max()) const;
   [[nodiscard]] double number() const;  ///< finite
   [[nodiscard]] bool boolean() const;   ///< true/false, yes/no, on/off
-  /// Whether it is a plain off, no or false, which switches off something that otherwise has a
-  /// value.
+  /// Whether it is a plain off, no or false, which disables something that otherwise has a value.
   [[nodiscard]] bool is_off() const noexcept;
   [[nodiscard]] Nanoseconds duration(Nanoseconds min, Nanoseconds max) const;
   [[nodiscard]] std::uint64_t size() const;  ///< bytes
   [[nodiscard]] std::vector<std::string> texts() const;
   [[nodiscard]] const std::vector<Node>& items() const;
   [[nodiscard]] const std::vector<Entry>& entries() const;
-  /// Any value. Plain true/false, null and numbers (1e-4 too) get their JSON type; yes/no/on/off
-  /// stay text; NaN and infinities are errors.
+  /// Converts any value. Plain true/false, null and numbers (also 1e-4) get their JSON type;
+  /// yes/no/on/off stay text; NaN and infinities are errors.
   [[nodiscard]] Json json() const;
 
   /// The value of `key` in a mapping, or nullptr.
   [[nodiscard]] const Node* find(std::string_view key) const noexcept;
-  /// A copy of this mapping (or null) with the value at `path` replaced or added; intermediate
-  /// mappings are made. Throws when a value on the way is not a mapping.
+  /// A copy of this mapping (or null) with the value at `path` replaced or added; missing mappings
+  /// on the way are created. Throws when a value on the way is not a mapping.
   [[nodiscard]] Node with(const std::vector<std::string>& path, const Node& value) const;
 
   /// "'fast'", "a list", "a mapping", "nothing".
@@ -92,7 +90,7 @@ class Node {
   std::shared_ptr<const Data> data_;
 };
 
-/// One key of a mapping, in the order of the file.
+/// A key of a mapping and its value, in file order.
 struct Entry {
   std::string key;
   int line = 0;  ///< of the key
@@ -102,7 +100,7 @@ struct Entry {
   [[nodiscard]] std::string where() const;
 };
 
-/// "file:line:column", or just the file when there is no line.
+/// "file:line:column", or only the file without a line.
 [[nodiscard]] std::string place(const Source* source, int line, int column);
 
 }  // namespace assay::config

@@ -18,8 +18,8 @@ namespace assay::config {
 
 namespace {
 
-// Builds the tree straight from the parser's events: unlike YAML::Node they keep the mark of every
-// key, show duplicate keys, and tell an alias from a copy, so that expansion can be bounded.
+// Builds the tree from the parser's events: unlike YAML::Node they keep the mark of every key, show
+// duplicate keys and tell an alias from a copy, so that expansion can be bounded.
 class Builder : public YAML::EventHandler {
  public:
   explicit Builder(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
@@ -152,8 +152,8 @@ class Builder : public YAML::EventHandler {
   Node root_;
 };
 
-// yaml-cpp takes a line's end at the end of the file for the end of quoted text, whatever lies
-// between. With a comment behind it, it sees that the text is not closed.
+// yaml-cpp accepts the end of the last line as the end of quoted text, whatever lies between. A
+// comment after it makes yaml-cpp notice that the text is not closed.
 bool runs_to_the_end(std::string_view text, const std::shared_ptr<const Source>& source) {
   std::istringstream stream{std::string(text) + "\n#"};
   YAML::Parser parser(stream);
@@ -179,7 +179,7 @@ Position position_of(std::string_view text, std::size_t offset) {
           static_cast<int>(code_points(before.substr(start))) + 1};
 }
 
-// printable() changes exactly what is not clean UTF-8 text.
+// printable() changes exactly the parts that are not clean UTF-8 text.
 std::size_t first_unclean(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto lead = static_cast<unsigned char>(text[at]);
@@ -221,8 +221,8 @@ void check_text(std::string_view text, const Source& source) {
   fail_unclean(std::string_view(body).substr(at), place(&source, position.line, position.column));
 }
 
-// The scanner reads a run of opening brackets to its end before the parser sees the first one, at
-// some 200 bytes of memory each; so a run that is too deep in any case is refused beforehand.
+// The scanner reads a run of opening brackets to its end before the parser sees the first one,
+// using about 200 bytes of memory for each, so a run that is too deep is refused beforehand.
 void check_brackets(std::string_view text, const Source& source) {
   int run = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

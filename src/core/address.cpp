@@ -7,7 +7,7 @@
 namespace assay {
 
 bool is_ip_address(const std::string& text) noexcept {
-  // inet_pton reads a C string: what follows a NUL would be ignored.
+  // inet_pton reads a C string and would ignore anything after a NUL.
   if (text.find('\0') != std::string::npos) return false;
   in6_addr buffer{};
   return ::inet_pton(AF_INET, text.c_str(), &buffer) == 1 ||

@@ -18,11 +18,11 @@ struct Endpoint {
 /// "127.0.0.1:9400" or "[::1]:9400"; nothing for anything else.
 [[nodiscard]] std::optional<Endpoint> parse_endpoint(const std::string& text);
 
-/// Whether only this machine reaches it: 127.x.x.x and ::1. `address` is numeric.
+/// Whether `address`, which is numeric, is reachable only from this machine: 127.x.x.x or ::1.
 [[nodiscard]] bool is_loopback(const std::string& address) noexcept;
 
-/// Whether what a URL names, "host" or "host:port", is this machine by its form alone: localhost,
-/// 127.x.x.x or [::1]. Not "127.example.org", nor a user's name before the host.
+/// Whether a URL's authority, "host" or "host:port", names this machine by its form alone:
+/// localhost, 127.x.x.x or [::1]. "127.example.org" does not, nor does a user name before the host.
 [[nodiscard]] bool is_this_machine(std::string_view authority);
 
 }  // namespace assay

@@ -6,16 +6,15 @@
 
 namespace assay {
 
-/// fields_from_json() for a value that may be anything (a journal that somebody else wrote): a
-/// field that is missing, or that its member cannot hold, keeps the struct's default, and so does
-/// every field of what is no object. Items of a list that it cannot hold are left out. Nothing is
-/// thrown.
+/// fields_from_json() for a value of unknown form (a journal that somebody else wrote): a field
+/// that is missing, or whose value its member cannot hold, keeps the struct's default; a value that
+/// is not an object leaves them all. List items that do not fit are left out. Never throws.
 template <class T>
 [[nodiscard]] T fields_from_any(const Json& json);
 
 namespace json_fields_detail {
 
-/// False: `json` is of another form, and `to` is as it was.
+/// Returns false when `json` has another form; `to` is then unchanged.
 template <class T>
 bool decode_any(const Json& json, T& to) {
   if constexpr (kIsVector<T>) {

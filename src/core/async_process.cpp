@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 constexpr Nanoseconds kFirstLook = std::chrono::milliseconds(1);
 constexpr Nanoseconds kLastLook = std::chrono::milliseconds(100);
 constexpr std::size_t kPiece = std::size_t{16} << 10;
-// What an ended program may have left in its pipe; bounded because others may still write into it.
+// Reads of what an ended program left in its pipe; bounded because others may still write to it.
 constexpr int kReadsAtEnd = 128;
 
 }  // namespace
@@ -70,8 +70,8 @@ void AsyncProcess::write_input() {
                     });
 }
 
-// Waits and reads in two steps: bytes that were read, but not yet handled, could be overtaken by
-// the end of the process.
+// Waits and reads in two steps: otherwise the end of the process could overtake bytes that were
+// read but not yet handled.
 void AsyncProcess::read(asio::posix::stream_descriptor& stream) {
   stream.async_wait(asio::posix::stream_descriptor::wait_read,
                     [self = shared_from_this(), &stream](asio::error_code ec) {
@@ -95,7 +95,7 @@ asio::error_code AsyncProcess::take(asio::posix::stream_descriptor& stream) {
     return ec;
   }
   heard_ = Clock::now();
-  // The hook may leave this process, and with it the hooks.
+  // The hook may leave this process and so destroy the hooks.
   if (const auto hook = hooks_.on_output)
     hook(bytes);
   else
@@ -155,7 +155,7 @@ void AsyncProcess::collect() {
   finish(*status);
 }
 
-// Comes a second time when a process that ran out of its limits is collected.
+// Called a second time when a process that exceeded its limits is collected.
 void AsyncProcess::finish(const ExitStatus& status) {
   const auto self = shared_from_this();  // the hook may let go of this object
   limit_.cancel();

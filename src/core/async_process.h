@@ -14,28 +14,28 @@
 
 namespace assay {
 
-/// 0: unlimited.
+/// 0 means unlimited.
 struct RunLimits {
   Nanoseconds total{};               ///< from start to end
   Nanoseconds silence{};             ///< without a byte on stdout
-  std::size_t max_output = 1 << 20;  ///< of stdout: its beginning, unless `on_output` takes it
-  std::size_t max_errors = 1 << 20;  ///< of stderr: its end
+  std::size_t max_output = 1 << 20;  ///< stdout: its beginning is kept, unless `on_output` takes it
+  std::size_t max_errors = 1 << 20;  ///< stderr: its end is kept
 };
 
-/// A process on an event loop of one thread; stdout and stderr are pipes. Once it runs, nothing
-/// blocks. It ends as in run_command: with its program, its process group or session killed.
+/// A process on a single-threaded event loop; stdout and stderr are pipes. Nothing blocks once it
+/// runs. It ends as in run_command: with its program, when its process group or session is killed.
 class AsyncProcess : public std::enable_shared_from_this<AsyncProcess> {
  public:
   struct Hooks {
-    /// Takes stdout as it comes; without it, stdout is in the result.
+    /// Receives stdout as it comes; without this hook stdout is in the result.
     std::function<void(std::string_view)> on_output{};
-    /// Once, after the last output; when a limit has passed at once, though the process may still
-    /// have to be collected. Not called after leave().
+    /// Called once, after the last output; when a limit has passed, called at once, though the
+    /// process may not be collected yet. Never called after leave().
     std::function<void(CommandResult)> on_end{};
   };
 
-  /// `out` and `err` of the options become pipes; `input` is written to stdin, which is then
-  /// closed. `kill_rest`: what the program leaves behind in its group is killed. Throws like
+  /// The `out` and `err` options become pipes; `input` is written to stdin, which is then closed.
+  /// With `kill_rest`, whatever the program leaves behind in its group is killed. Throws like
   /// spawn().
   [[nodiscard]] static std::shared_ptr<AsyncProcess> start(const asio::any_io_executor& executor,
                                                            SpawnOptions options,
@@ -43,16 +43,16 @@ class AsyncProcess : public std::enable_shared_from_this<AsyncProcess> {
                                                            std::string input = {},
                                                            bool kill_rest = true);
 
-  /// SIGTERM: on_end follows when it obeys.
+  /// Sends SIGTERM; on_end follows when the process obeys.
   void terminate() { signal(15); }
-  /// No more callbacks; the group gets the signal, and the process is collected in the background.
+  /// Stops all callbacks, signals the group and collects the process in the background.
   void leave(int signal_number);
   void discard() { leave(9); }
-  /// discard(), and no further attempt to collect it: it sits in the kernel and cannot die.
+  /// Like discard(), but stops trying to collect it: the process sits in the kernel and cannot die.
   void abandon();
 
   [[nodiscard]] pid_t pid() const noexcept { return child_.pid(); }
-  /// Whether it was collected or given up.
+  /// Whether the process was collected or given up.
   [[nodiscard]] bool ended() const noexcept { return !child_.running(); }
 
   AsyncProcess(const asio::any_io_executor& executor, Child child, const RunLimits& limits,
@@ -77,8 +77,8 @@ class AsyncProcess : public std::enable_shared_from_this<AsyncProcess> {
   asio::posix::stream_descriptor in_;
   asio::posix::stream_descriptor out_;
   asio::posix::stream_descriptor err_;
-  asio::posix::stream_descriptor end_;  // a pidfd, where the kernel has them
-  asio::steady_timer look_;             // polls for its end, where it has not
+  asio::posix::stream_descriptor end_;  // a pidfd, where the kernel supports them
+  asio::steady_timer look_;             // polls for the end, where it does not
   asio::steady_timer limit_;
   Nanoseconds pause_{};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

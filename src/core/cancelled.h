@@ -4,7 +4,7 @@
 
 namespace assay {
 
-/// Thrown where work ends because its stop token asked for that. Of kind environment.
+/// Thrown when work ends because its stop token requested it. Its kind is environment.
 class Cancelled : public Error {
  public:
   explicit Cancelled(std::string message, std::string where = {})

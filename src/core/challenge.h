@@ -5,20 +5,20 @@
 
 namespace assay {
 
-inline constexpr std::int64_t kMaxChallengeSeed = 999'999'999;  ///< every workload takes it
+inline constexpr std::int64_t kMaxChallengeSeed = 999'999'999;  ///< accepted by every workload
 
-/// A tester's request to measure a case again with a seed that nobody could know before
-/// (docs/tester.md). The same in the tester's database, in the file that is handed over, and in the
-/// plan of the run that answers it.
+/// A tester's request to measure a case again with a seed that nobody could know in advance
+/// (docs/tester.md). The tester's database, the file that is handed over and the plan of the run
+/// that answers it all hold the same fields.
 struct Challenge {
-  std::string id;            ///< 32 hex digits; the tester knows all that it issued
-  std::string test;          ///< "20261115-ab3dE9": what is measured again
+  std::string id;            ///< 32 hex digits; the tester knows every id it issued
+  std::string test;          ///< "20261115-ab3dE9": the test to measure again
   std::string suite;         ///< its name, for people
-  std::string suite_sha256;  ///< of the suite's file
+  std::string suite_sha256;  ///< of the suite file
   std::string case_name;
   std::int64_t seed = 0;
   std::string issued;   ///< ISO, UTC, by the tester's clock
-  std::string expires;  ///< the answer must have come by then
+  std::string expires;  ///< deadline for the answer
 
   bool operator==(const Challenge&) const = default;
 

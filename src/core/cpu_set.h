@@ -12,23 +12,23 @@
 
 namespace assay {
 
-/// Numbers of CPUs as the kernel counts them, each once. In text and JSON "0-3,8".
+/// A set of CPU numbers as the kernel counts them. Its text and JSON form is "0-3,8".
 class CpuSet {
  public:
   CpuSet() = default;
   explicit CpuSet(std::vector<int> cpus);
-  /// Nothing for text that is no such list; empty text is an empty set.
+  /// Returns nothing for text that is not such a list; empty text is an empty set.
   [[nodiscard]] static std::optional<CpuSet> parse(std::string_view text);
-  /// Those that this thread may run on.
+  /// The CPUs that this thread may run on.
   [[nodiscard]] static CpuSet usable();
 
-  /// Rising.
+  /// In ascending order.
   [[nodiscard]] const std::vector<int>& cpus() const& noexcept { return cpus_; }
   [[nodiscard]] std::vector<int> cpus() && noexcept { return std::move(cpus_); }
   [[nodiscard]] bool empty() const noexcept { return cpus_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return cpus_.size(); }
   [[nodiscard]] bool contains(int cpu) const;
-  /// Those that `other` does not have.
+  /// The CPUs that are not in `other`.
   [[nodiscard]] CpuSet without(const CpuSet& other) const;
   void add(const CpuSet& other);
   [[nodiscard]] std::string text() const;
@@ -45,8 +45,8 @@ void decode_json(const Json& json, CpuSet& cpus, const std::string& where);
 /// How the ranks of a node are bound to its CPUs.
 enum class BindMode {
   none,    ///< wherever the kernel puts them
-  cores,   ///< the cores are shared out evenly, neighbors to one rank
-  numa,    ///< each rank to all CPUs of one NUMA node, and its memory first of all there
+  cores,   ///< the cores are divided evenly; each rank gets neighboring ones
+  numa,    ///< each rank gets all CPUs of one NUMA node and prefers its memory
   listed,  ///< as the suite lists them
 };
 
@@ -58,7 +58,7 @@ constexpr auto enum_names(BindMode /*mode*/) {
 
 struct Bind {
   BindMode mode = BindMode::none;
-  std::vector<CpuSet> lists{};  ///< of `listed`, by local rank
+  std::vector<CpuSet> lists{};  ///< for `listed`, by local rank
 
   bool operator==(const Bind&) const = default;
   static void fields(auto& self, auto&& field) {

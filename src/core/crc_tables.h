@@ -7,8 +7,8 @@
 
 namespace assay {
 
-/// Tables of a CRC of 32 bits, eight bytes at a time: [k][b] is the effect of byte b with k bytes
-/// after it. `polynomial` is the reflected one.
+/// Tables for a 32-bit CRC, eight bytes at a time: [k][b] is the effect of byte b with k bytes
+/// after it. `polynomial` is in reflected form.
 class CrcTables {
  public:
   constexpr explicit CrcTables(std::uint32_t polynomial) {
@@ -22,7 +22,7 @@ class CrcTables {
         tables_[k][b] = (tables_[k - 1][b] >> 8) ^ tables_[0][tables_[k - 1][b] & 0xFF];
   }
 
-  /// The register after `bytes`, neither inverted before nor after.
+  /// The register after `bytes`, inverted neither before nor after.
   [[nodiscard]] std::uint32_t update(std::uint32_t crc,
                                      std::span<const std::uint8_t> bytes) const noexcept {
     const std::uint8_t* at = bytes.data();

@@ -7,15 +7,15 @@ namespace assay {
 
 enum class Severity {
   note,     ///< for the record; nothing is lost
-  warning,  ///< something was not taken over
-  error,    ///< the system that the file belongs to could not use it either
+  warning,  ///< something was not carried over
+  error,    ///< the system that owns the file could not use it either
 };
 
 /// "note", "warning", "error".
 [[nodiscard]] std::string_view to_string(Severity severity) noexcept;
 
 /// Something a user should know about a file that was read. Line and column count from 1 (columns
-/// in characters, not bytes); 0 when the file as a whole is meant.
+/// in characters, not bytes) and are 0 when the whole file is meant.
 struct Diagnostic {
   std::string file;
   int line = 0;
@@ -24,7 +24,7 @@ struct Diagnostic {
   std::string message;
 };
 
-/// "file:line:column", as far as it is known.
+/// "file:line:column", as far as known.
 [[nodiscard]] std::string place(const Diagnostic& diagnostic);
 
 /// "file:line:column: warning: message".

@@ -13,8 +13,7 @@ namespace {
 
 /// Null where this machine's OpenSSL lacks it.
 const EVP_MD* algorithm(Hash hash) {
-  // Looked up once: OpenSSL 3 searches its providers each time for what EVP_md5() and its like
-  // give.
+  // Looked up once: OpenSSL 3 searches its providers on every use of EVP_md5() and the like.
   static const EVP_MD* const md5 = EVP_MD_fetch(nullptr, "MD5", nullptr);
   static const EVP_MD* const sha1 = EVP_MD_fetch(nullptr, "SHA1", nullptr);
   static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
@@ -99,7 +98,7 @@ std::optional<std::string> from_base64(std::string_view text) {
   std::size_t padding = 0;
   while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;
   out.resize(static_cast<std::size_t>(size) - padding);
-  // OpenSSL forgives blanks and stray bits; one text has one meaning here.
+  // OpenSSL accepts blanks and stray bits; here each value has only one text.
   if (to_base64(out) != text) return std::nullopt;
   return out;
 }

@@ -11,7 +11,7 @@ namespace assay {
 
 enum class Hash { md5, sha1, sha256 };
 
-/// A running hash. Allocates once, when it is made.
+/// An incremental hash. Allocates once, on construction.
 class Digest {
  public:
   explicit Digest(Hash hash);
@@ -20,9 +20,9 @@ class Digest {
   ~Digest();
 
   void update(std::string_view data);
-  /// The raw bytes; resets the hash.
+  /// Returns the raw bytes and resets the hash.
   [[nodiscard]] std::string finish();
-  /// Discards what was added.
+  /// Discards everything added so far.
   void reset();
 
  private:
@@ -35,7 +35,7 @@ class Digest {
 [[nodiscard]] std::string hmac(Hash hash, std::string_view key, std::string_view data);
 
 [[nodiscard]] std::string to_base64(std::string_view bytes);
-/// Nothing unless `text` is what to_base64 makes of some bytes.
+/// Returns nothing unless `text` is exactly what to_base64 produces for some bytes.
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace assay

@@ -4,8 +4,8 @@
 
 namespace assay {
 
-/// Whether it is a system_error(), Assay's or the library's, that says that a disk or a quota is
-/// full: who asked for something is told to come back later, not that the program has failed.
+/// Whether `error` is a system_error(), Assay's or the library's, for a full disk or quota: the
+/// client is then asked to come back later instead of being told that the program failed.
 [[nodiscard]] bool is_disk_full(const std::exception& error);
 
 }  // namespace assay

@@ -86,7 +86,7 @@ template <NamedEnum E>
   return out;
 }
 
-/// All texts, in the table's order: for lists of choices and for `nearest`.
+/// All texts, in the table's order, for lists of choices and for `nearest`.
 template <NamedEnum E>
 [[nodiscard]] std::vector<std::string> enum_texts() {
   std::vector<std::string> out;
@@ -94,7 +94,7 @@ template <NamedEnum E>
   return out;
 }
 
-/// "higher, lower or neither": for messages.
+/// "higher, lower or neither", for messages.
 template <NamedEnum E>
 [[nodiscard]] std::string enum_choices() {
   constexpr auto& table = enum_names_detail::kTable<E>;

@@ -8,8 +8,8 @@ namespace assay {
 /// session or enter a container.
 inline constexpr std::string_view kRoundVariable = "ASSAY_ROUND_ID";
 
-/// Of the round's programs: the folder in which `ssh` to its other nodes, the agent's socket and
-/// the list of hosts lie (entry/round_ssh.h).
+/// Set for a round's programs: the folder that holds `ssh` to the other nodes, the agent's socket
+/// and the list of hosts (entry/round_ssh.h).
 inline constexpr const char* kSshFolderVariable = "ASSAY_SSH_FOLDER";
 
 }  // namespace assay

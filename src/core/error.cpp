@@ -15,7 +15,7 @@ struct KindInfo {
   ErrorKind kind;
   std::string_view name;
   int exit_code;
-  std::string_view meaning;  // for users; empty where another kind with this code has it
+  std::string_view meaning;  // for users; empty if another kind with this code has it
 };
 
 constexpr std::array kKinds{

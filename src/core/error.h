@@ -10,15 +10,15 @@ namespace assay {
 enum class ErrorKind {
   usage,         ///< wrong command line
   config,        ///< a suite, catalog or plan file is wrong
-  environment,   ///< machine, cluster or file system not fit
+  environment,   ///< the machine, cluster or file system is not fit
   launch,        ///< an agent or a rank could not be started
   round_failed,  ///< a round ran and failed
   invalid,       ///< finished, but the result is INVALID
   internal,      ///< a defect in Assay
 };
 
-/// The one error type of Assay: what happened, where, and what to do about it.
-/// `where` is a place a user can go to ("suite.yaml:3:5", "host node1", "rank 7"), or empty.
+/// Assay's only error type: what happened, where, and what to do about it. `where` is a place a
+/// user can go to ("suite.yaml:3:5", "host node1", "rank 7"), or empty.
 class Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string what, std::string where = {}, std::string advice = {});
@@ -38,12 +38,12 @@ class Error : public std::exception {
 };
 
 [[nodiscard]] int exit_code(ErrorKind kind) noexcept;
-/// Every exit code with its meaning, for help texts: a line "  2  usage or configuration" each.
+/// Every exit code with its meaning, for help texts; each line reads "  2  usage or configuration".
 [[nodiscard]] std::string exit_codes();
 [[nodiscard]] std::string_view to_string(ErrorKind kind) noexcept;
 
-/// An Error for a failed system call: appends strerror(errno_value) and, for the usual causes
-/// (disk full, no permission, read-only), the advice that goes with it.
+/// An Error for a failed system call: appends strerror(errno_value) and, for the usual causes (disk
+/// full, no permission, read-only), the matching advice.
 [[nodiscard]] Error system_error(ErrorKind kind, std::string what, std::string where,
                                  int errno_value);
 

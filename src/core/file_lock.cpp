@@ -17,7 +17,7 @@ std::optional<UniqueFd> try_lock_file(const std::filesystem::path& file) {
     taken = ::flock(fd.get(), LOCK_EX | LOCK_NB);
   } while (taken != 0 && errno == EINTR);
   if (taken == 0) return fd;
-  // What a file system that has no locks answers is not somebody else's lock.
+  // Any other answer, from a file system without locks, does not mean that somebody holds it.
   if (errno != EWOULDBLOCK)
     throw system_error(ErrorKind::environment, "cannot lock the file", file.string(), errno);
   return std::nullopt;

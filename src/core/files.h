@@ -37,11 +37,11 @@ struct Pipe {
 };
 [[nodiscard]] Pipe make_pipe();
 
-// All of these throw Error of kind environment that names the path.
+// All of these throw an Error of kind environment that names the path.
 
 [[nodiscard]] std::string read_file(const std::filesystem::path& path);
 
-/// Reads `path`, or gives "" when it does not exist or cannot be read (procfs and sysfs probing).
+/// Reads `path`; returns "" when it does not exist or cannot be read (procfs and sysfs probing).
 [[nodiscard]] std::string read_file_or_empty(const std::filesystem::path& path);
 
 /// Has the disk keep what a file, or every regular file below a folder, holds now, with its name.
@@ -50,8 +50,8 @@ struct Pipe {
 void sync_to_disk(const std::filesystem::path& path);
 
 /// Writes a temporary file beside `path`, syncs it and renames it over `path`: a reader or a crash
-/// sees the old content or the new, never a part.
-/// Without `sync` it survives a crash of the process, but perhaps not of the machine.
+/// sees the old content or the new, never a mixture. Without `sync` it survives a crash of the
+/// process, but perhaps not of the machine.
 void write_file_atomic(const std::filesystem::path& path, std::string_view content,
                        bool sync = true);
 

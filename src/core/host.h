@@ -5,11 +5,11 @@
 
 namespace assay {
 
-/// This machine's name as the kernel has it, or "localhost".
+/// This machine's name according to the kernel, or "localhost".
 [[nodiscard]] std::string host_name();
 
-/// The folder of the running program, which holds the other programs of Assay too; empty when
-/// it is not known.
+/// The folder of the running program, which also holds Assay's other programs; empty when it is
+/// unknown.
 [[nodiscard]] std::filesystem::path program_folder();
 
 }  // namespace assay

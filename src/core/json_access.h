@@ -15,37 +15,38 @@
 
 namespace assay {
 
-// Tolerant: members of a value that may be anything (a journal, another system's answer). What is
-// missing, or of another type, is the fallback.
+// Tolerant access to members of a value of unknown form (a journal, another system's answer). A
+// member that is missing, or has another type, yields the fallback.
 
-/// Null when there is none.
+/// Returns null when the member is missing.
 [[nodiscard]] const Json& member_at(const Json& json, const char* key);
-/// A list or object to iterate over; empty when there is none.
+/// A list or object to iterate over; empty when it is missing.
 [[nodiscard]] const Json& list_at(const Json& json, const char* key);
 [[nodiscard]] const Json& object_at(const Json& json, const char* key);
 [[nodiscard]] std::string text_at(const Json& json, const char* key,
                                   std::string_view fallback = {});
-/// The text; a number or boolean is given as its text.
+/// The member's text; a number or boolean is converted to text.
 [[nodiscard]] std::string any_text_at(const Json& json, const char* key);
 /// The text at the end of a path of names: "token/project/id".
 [[nodiscard]] std::string text_at_path(const Json& json, std::string_view path);
-/// The number, when it is finite.
+/// The number, if it is finite.
 [[nodiscard]] std::optional<double> number_at(const Json& json, const char* key);
 [[nodiscard]] double number_at(const Json& json, const char* key, double fallback);
-/// Fractions are cut off.
+/// Truncates fractions.
 [[nodiscard]] std::optional<std::int64_t> integer_at(const Json& json, const char* key);
 [[nodiscard]] std::int64_t integer_at(const Json& json, const char* key, std::int64_t fallback);
-/// Whether it is there and true.
+/// Whether the member exists and is true.
 [[nodiscard]] bool true_at(const Json& json, const char* key);
-/// The integer, even when it is written as text ("3043").
+/// The integer, even when it is written as a string ("3043").
 [[nodiscard]] std::int64_t any_integer_at(const Json& json, const char* key,
                                           std::int64_t fallback = 0);
 
-/// Strict: the fields of an object that Assay has written. Each failure is an Error that names the
-/// field and where its object lies ("plan.json: cases[1]: limits"). The value must outlive this.
+/// Strict access to the fields of an object that Assay has written. A failure is an Error naming
+/// the field and its object's place ("plan.json: cases[1]: limits"). `json` must outlive the
+/// reader.
 class JsonReader {
  public:
-  /// `advice` goes into every error. Throws when `json` is not an object.
+  /// `advice` is added to every error. Throws when `json` is not an object.
   JsonReader(const Json& json, std::string where, std::string advice = {},
              ErrorKind kind = ErrorKind::config);
 
@@ -86,7 +87,7 @@ class JsonReader {
       read(inside(items[i], std::string(key) + "[" + std::to_string(i) + "]"));
   }
 
-  /// "'nodes' should be a whole number".
+  /// Reports "'nodes' should be a whole number".
   [[noreturn]] void wrong(const char* key, const std::string& expected) const;
 
  private:

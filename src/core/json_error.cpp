@@ -11,9 +11,9 @@ namespace assay {
 
 namespace {
 
-constexpr int kTooLarge = 406;  // out_of_range: a number
+constexpr int kTooLarge = 406;  // out_of_range, for a number
 
-// "string" as the library names it.
+// The library's name for a type.
 std::string type_name(std::string_view type) {
   if (type == "boolean") return "true or false";
   if (type == "null") return "nothing";
@@ -21,7 +21,7 @@ std::string type_name(std::string_view type) {
   return fmt::format("{} {}", vowel ? "an" : "a", type);
 }
 
-// The text between two parts of `text`; empty where they are not there.
+// The text between two parts of `text`; empty if either is missing.
 std::string_view between(std::string_view text, std::string_view before, std::string_view after) {
   const auto from = text.find(before);
   if (from == std::string_view::npos) return {};
@@ -44,7 +44,7 @@ JsonFlaw flaw_of(const std::exception& error, std::string_view text) {
   const auto* syntax = dynamic_cast<const nlohmann::json::parse_error*>(&error);
   if (syntax == nullptr) return {plain_error(error)};
   if (trim(text).empty()) return {text.empty() ? "it is empty" : "it has nothing but blanks"};
-  // The library counts the byte that it read last, from 1; at the end, the one behind it.
+  // The library gives the last byte it read, counted from 1; at the end, one past the last.
   const std::size_t at = std::min(syntax->byte > 0 ? syntax->byte - 1 : 0, text.size());
   JsonFlaw flaw;
   const std::string_view before = text.substr(0, at);

@@ -30,9 +30,9 @@ namespace assay {
 ///
 /// A field is a number, text, bool, path, named enum, duration (whole nanoseconds), Json, another
 /// such struct, a type with to_json(value) and decode_json(json, value, where), or a std::optional,
-/// std::vector or std::map of these. A plain field must be there
-/// when reading; an optional one keeps the struct's default where it is missing. Empty optionals,
-/// texts and containers of optional fields are not written.
+/// std::vector or std::map of these. A plain field must be present when reading; an optional one
+/// keeps the struct's default where it is missing. Optional fields are not written when they are
+/// empty optionals, texts or containers.
 
 namespace json_fields_detail {
 
@@ -74,7 +74,7 @@ namespace json_fields_detail {
 
 template <class T>
 Json encode(const T& value) {
-  // First, because a Json also fits some of the others.  NOLINTNEXTLINE(bugprone-branch-clone)
+  // Comes first because a Json also fits some of the others.  NOLINTNEXTLINE(bugprone-branch-clone)
   if constexpr (std::is_same_v<T, Json>) {
     return value;
   } else if constexpr (NamedEnum<T>) {

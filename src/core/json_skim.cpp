@@ -27,7 +27,7 @@ class Skimmer {
     if (!take(wanted)) fail(name);
   }
 
-  /// Without its quotes.
+  /// Returns the string without its quotes.
   std::string_view string() {
     expect('"', "a name in quotes");
     const std::size_t first = at_;
@@ -61,7 +61,7 @@ class Skimmer {
  private:
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-  // From behind the opening quote to behind the closing one.
+  // Moves from just after the opening quote to just after the closing one.
   void skip_string() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -79,7 +79,7 @@ class Skimmer {
       if (c == '"') {
         skip_string();
       } else if (c == '{' || c == '[') {
-        // Those who walk through a value must not run out of stack.
+        // Code that walks the value must not run out of stack.
         if (++depth > kMaxDepth) fail("fewer levels");
       } else if (c == '}' || c == ']') {
         if (--depth == 0) return;

@@ -6,12 +6,12 @@
 
 namespace assay {
 
-/// Finds values in JSON text without building what is not wanted: of a value only the end is looked
-/// for, at the speed of memory. The views are into the text. What is not an object or a list, or
-/// ends too early or has more than 256 levels, is an Error of kind config at `where`; what a value
-/// that nobody looks into holds is not checked.
+/// Finds values in JSON text without building those that are not wanted: it only looks for the end
+/// of each value, at the speed of memory. The views point into the text. A value that is not an
+/// object or list, ends too early or has more than 256 levels is an Error of kind config at
+/// `where`. The inside of a value that nobody looks into is not checked.
 
-/// Calls `member(key, value)` for each member of an object, in order; keys are as they are written,
+/// Calls `member(key, value)` for each member of an object, in order. Keys are passed as written,
 /// without their quotes.
 void each_json_member(
     std::string_view object, const std::string& where,

@@ -11,10 +11,10 @@
 
 namespace assay {
 
-/// fields_from_json passes over what it does not know, so that files of later versions can be read.
-/// In a file that people write, an unknown key is a mistake, and what it was meant to say would not
-/// hold: throws Error of kind config at the path of the first one ("queues[0].clsed"), naming the
-/// nearest key that there is. What has another type than it should is not looked into.
+/// fields_from_json ignores unknown keys, so that files of later versions can be read. In a file
+/// that people write, an unknown key is a mistake and would silently have no effect: this throws an
+/// Error of kind config at the path of the first one ("queues[0].clsed"), naming the nearest known
+/// key. Values of an unexpected type are not searched.
 template <class T>
 void refuse_unknown_fields(const Json& json, const std::string& path = {});
 
@@ -71,7 +71,7 @@ void refuse_unknown_fields(const Json& json, const std::string& path) {
     std::string meant = did_you_mean(shown, keys.known);
     const auto longer = std::ranges::find_if(
         keys.known, [&](const std::string& one) { return one.starts_with(shown); });
-    // "warn" for "warn_s" is too far for a typo.
+    // "warn" is too far from "warn_s" for a typo.
     if (meant.empty() && shown.size() > 2 && longer != keys.known.end())
       meant = " (did you mean '" + *longer + "'?)";
     throw Error(ErrorKind::config, "unknown key '" + shown + "'" + meant,

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-/// Appends the bytes of `value`, the lowest first, on every machine.
+/// Appends the bytes of `value`, lowest first, on every machine.
 template <std::unsigned_integral T>
 void put_little_endian(std::string& out, T value) {
   for (std::size_t i = 0; i < sizeof value; ++i)

@@ -12,7 +12,7 @@
 namespace assay {
 
 MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
-  // O_NONBLOCK: never waits for the other end of a FIFO.
+  // O_NONBLOCK avoids waiting for the other end of a FIFO.
   const UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0)

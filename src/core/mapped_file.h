@@ -8,12 +8,12 @@
 
 namespace assay {
 
-/// A whole regular file as memory, to be read only; links are followed. Pages come from the disk
-/// when they are touched. Whoever shortens the file meanwhile ends this process (SIGBUS): it is for
+/// A whole regular file mapped read-only; links are followed. Pages come from the disk when they
+/// are touched. If anyone truncates the file meanwhile, SIGBUS ends this process, so this is for
 /// data sets and weights, not for files that others still write.
 class MappedFile {
  public:
-  /// Throws Error of kind environment that names the path: not there, not a regular file, …
+  /// Throws Error of kind environment, naming the path: missing, not a regular file, …
   explicit MappedFile(std::filesystem::path path);
   MappedFile(MappedFile&& other) noexcept
       : path_(std::move(other.path_)),
@@ -35,7 +35,7 @@ class MappedFile {
   [[nodiscard]] std::string_view text() const noexcept {
     return {reinterpret_cast<const char*>(data_), size_};
   }
-  /// Says that it will be read from the beginning to the end: the kernel reads ahead.
+  /// Announces a read from beginning to end, so that the kernel reads ahead.
   void read_ahead() const noexcept;
 
  private:

@@ -14,7 +14,7 @@ constexpr auto enum_names(Better /*better*/) {
       {{higher, "higher"}, {lower, "lower"}, {neither, "neither"}});
 }
 
-/// A metric describes itself: reports and comparisons need no knowledge of particular metrics.
+/// A metric describes itself, so reports and comparisons need no knowledge of particular metrics.
 struct MetricInfo {
   std::string name;  ///< "p_whole"
   std::string unit;  ///< "samples/s"

@@ -4,7 +4,7 @@
 
 namespace assay {
 
-/// UTF-8 with nothing in it that moves, hides or breaks a line of text where it is shown.
+/// Whether `text` is UTF-8 without anything that moves, hides or breaks a line where it is shown.
 [[nodiscard]] bool is_one_line(std::string_view text);
 
 }  // namespace assay

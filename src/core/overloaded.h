@@ -2,7 +2,7 @@
 
 namespace assay {
 
-/// One function object of several lambdas, for std::visit.
+/// Combines several lambdas into one function object, for std::visit.
 template <class... F>
 struct Overloaded : F... {
   using F::operator()...;

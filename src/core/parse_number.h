@@ -8,8 +8,8 @@
 
 namespace assay {
 
-/// The number that all of `text` is, without spaces or a plus sign; nothing when it is anything
-/// else, or not from `least` to `most`.
+/// The number that all of `text` spells, without spaces or a plus sign; nothing when it is anything
+/// else or is not between `least` and `most`.
 template <class T>
 [[nodiscard]] std::optional<T> parse_number(std::string_view text,
                                             T least = std::numeric_limits<T>::has_infinity

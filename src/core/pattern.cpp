@@ -10,7 +10,7 @@ namespace assay {
 struct Pattern::Compiled {
   explicit Compiled(const std::string& text) : regex(text, options()) {}
 
-  // Bytes, not UTF-8: output of programs may hold anything, and "." matches all of it.
+  // Matches bytes, not UTF-8: programs may print anything, and "." matches all of it.
   static RE2::Options options() {
     RE2::Options options(RE2::Latin1);
     options.set_log_errors(false);
@@ -22,7 +22,7 @@ struct Pattern::Compiled {
 
 namespace {
 
-// RE2's message, or a plainer one for features that other engines have and RE2 lacks.
+// RE2's message, or a plainer one for features of other engines that RE2 lacks.
 std::string reason_of(const RE2& regex) {
   const std::string& part = regex.error_arg();
   if (part.size() == 2 && part[0] == '\\' && part[1] >= '1' && part[1] <= '9')
@@ -34,7 +34,7 @@ std::string reason_of(const RE2& regex) {
 
 // The first match at or after `from`; empty when there is none.
 Pattern::Groups match_from(const RE2& regex, std::string_view text, std::size_t from) {
-  // Most text does not match: nothing is allocated for it.
+  // Most text does not match, so that case allocates nothing.
   const auto count = static_cast<std::size_t>(regex.NumberOfCapturingGroups()) + 1;
   std::array<re2::StringPiece, 8> few;
   std::vector<re2::StringPiece> many(count > few.size() ? count : 0);

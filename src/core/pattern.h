@@ -16,29 +16,29 @@ class PatternError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A regular expression in RE2's syntax (docs/suite.md), over bytes: Perl's, without what needs
-/// backtracking. Matching takes time proportional to the text, for every pattern.
+/// A regular expression over bytes, in RE2's syntax (docs/suite.md): Perl's without the features
+/// that need backtracking. Matching takes time linear in the text, for every pattern.
 class Pattern {
  public:
-  /// A group that took no part in the match is nothing; [0] is the whole match. The views are into
-  /// the text that was searched.
+  /// The groups of a match; [0] is the whole match, and a group that took no part is nothing. The
+  /// views point into the searched text.
   using Groups = std::vector<std::optional<std::string_view>>;
 
-  /// The empty pattern. Matches everywhere.
+  /// The empty pattern, which matches everywhere.
   Pattern();
-  /// Throws PatternError, also for a pattern that would take too much memory.
+  /// Throws PatternError, also when the pattern would take too much memory.
   explicit Pattern(const std::string& text);
 
-  /// How many groups in ( ) it has.
+  /// The number of groups in ( ).
   [[nodiscard]] std::size_t groups() const;
-  /// The number of the group (?P<name> ), for Groups; nothing when there is none.
+  /// The number of the group (?P<name> ), for Groups; nothing when there is no such group.
   [[nodiscard]] std::optional<std::size_t> group(const std::string& name) const;
   /// Whether `text` contains a match.
   [[nodiscard]] bool found_in(std::string_view text) const;
-  /// The first match in `text` that begins at `from` or later. What is before `from` is context:
-  /// ^ is the beginning of `text`.
+  /// The first match in `text` that begins at `from` or later. The text before `from` is context: ^
+  /// is the beginning of `text`.
   [[nodiscard]] std::optional<Groups> search(std::string_view text, std::size_t from = 0) const;
-  /// All matches that do not overlap, in order.
+  /// All non-overlapping matches, in order.
   [[nodiscard]] std::vector<Groups> search_all(std::string_view text) const;
 
  private:

@@ -5,8 +5,8 @@
 
 namespace assay {
 
-/// Of people, teams, queues, reservations and whatever else is named on the platform: kPlainNames
-/// says it in words.
+/// Whether `name` may name a person, team, queue, reservation or anything else on the platform;
+/// kPlainNames states the rule in words.
 [[nodiscard]] constexpr bool is_plain_name(std::string_view name) noexcept {
   return !name.empty() && name.size() <= 64 && name.front() != '.' && name.front() != '-' &&
          std::ranges::all_of(name, [](char c) {

@@ -66,7 +66,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return out;
 }
 
-// The files that execvp would try, one after the other.
+// The files that execvp would try, in order.
 std::vector<std::string> candidates(const std::string& program, char* const* env) {
   if (program.find('/') != std::string::npos) return {program};
   std::string_view path = kDefaultPath;
@@ -85,20 +85,20 @@ struct Failure {
   int error;
 };
 
-// What the child needs, made before it exists: it may not allocate.
+// Everything the child needs, made before it exists because it may not allocate.
 struct Setup {
   const SpawnOptions& options;
-  std::array<int, kStreams> streams;  // -1: as it is
+  std::array<int, kStreams> streams;  // -1: left as it is
   std::vector<char*> argv;
-  std::vector<char*> script;  // of execute()
+  std::vector<char*> script;  // for execute()
   char* const* env;
   std::vector<std::string> files;
   pid_t parent;
   int failure_fd;
 };
 
-// The first of `files` that can be executed; `script` (argv for /bin/sh, [1] is the script) for one
-// without "#!", unless it is empty. Returns with errno when there is none. Only system calls.
+// Executes the first of `files` that can be; one without "#!" through `script` (argv for /bin/sh,
+// [1] is the script), unless that is empty. Returns with errno if none can. Only system calls.
 void execute(const std::vector<std::string>& files, char* const* argv, char* const* env,
              std::vector<char*>& script) noexcept {
   int error = ENOENT;
@@ -114,7 +114,7 @@ void execute(const std::vector<std::string>& files, char* const* argv, char* con
   errno = error;
 }
 
-// Between vfork and exec, in the parent's memory: only system calls.
+// Runs between vfork and exec, in the parent's memory: makes only system calls.
 [[noreturn]] void become(Setup& setup) noexcept {
   const auto fail = [&](Stage stage) {
     const Failure failure{stage, errno};
@@ -126,7 +126,7 @@ void execute(const std::vector<std::string>& files, char* const* argv, char* con
   if (options.group == Group::session && ::setsid() < 0) fail(Stage::group);
   if (options.dies_with_parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != setup.parent) ::_exit(127);  // it died before prctl took hold
+    if (::getppid() != setup.parent) ::_exit(127);  // the parent died before prctl took effect
   }
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   if (original_limit()) ::setrlimit(RLIMIT_NOFILE, &*original_limit());
@@ -141,7 +141,7 @@ void execute(const std::vector<std::string>& files, char* const* argv, char* con
   if (options.cgroup >= 0) {
     [[maybe_unused]] const ssize_t n = ::write(options.cgroup, "0", 1);
   }
-  // First out of the way of each other: one may be another's number already.
+  // Moves the streams out of each other's way: one may already have another's number.
   std::array<int, kStreams> streams{-1, -1, -1};
   for (std::size_t i = 0; i < kStreams; ++i) {
     if (setup.streams[i] < 0) continue;
@@ -163,7 +163,7 @@ void execute(const std::vector<std::string>& files, char* const* argv, char* con
   ::_exit(127);
 }
 
-// Apart, so that the parent's variables are not in registers that the child uses.
+// A function of its own, so that the child's registers hold none of the parent's variables.
 [[gnu::noinline]] pid_t start(Setup& setup) noexcept {
   const pid_t pid = ::vfork();
   if (pid == 0) become(setup);
@@ -187,7 +187,7 @@ Error failure_of(const Failure& failure, const SpawnOptions& options) {
   return system_error(options.error_kind, what, options.error_where, failure.error);
 }
 
-// The child's end of a stream; `mine` is this side's end of a pipe.
+// The child's end of a stream; `mine` receives this side's end of a pipe.
 UniqueFd open_stream(const Stream& stream, bool input, UniqueFd& mine) {
   if (stream.kind == Stream::Kind::pipe) {
     Pipe pipe = make_pipe();
@@ -291,7 +291,7 @@ std::optional<ExitStatus> Child::poll(bool kill_rest) noexcept {
   if (!running_) return ExitStatus{};
   ExitStatus status;
   siginfo_t info{};
-  // Looked at first: once it is collected, the number of its group may be another's.
+  // Looks first: once the child is collected, another group may have its number.
   if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
     if (info.si_pid == 0) return std::nullopt;
     if (kill_rest && leads_group_) signal(SIGKILL);

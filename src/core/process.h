@@ -16,13 +16,13 @@
 
 namespace assay {
 
-/// How a process ended. Neither is set when other code in this process collected it.
+/// How a process ended. Neither is set when other code in this process collected the child.
 struct ExitStatus {
   std::optional<int> code;    ///< exit code, when it exited
   std::optional<int> signal;  ///< signal number, when it was killed
 
   [[nodiscard]] bool ok() const noexcept { return code == 0; }
-  /// From waitpid's status word.
+  /// Decodes waitpid's status word.
   [[nodiscard]] static ExitStatus from_wait(int status) noexcept;
 };
 
@@ -36,19 +36,19 @@ struct ExitStatus {
 struct Stream {
   enum class Kind { null, inherit, pipe, file, descriptor, output };
   Kind kind = Kind::null;
-  std::filesystem::path path{};  ///< file
-  int flags = 0;                 ///< file: of open(2)
-  unsigned mode = 0;             ///< file: when it is made
-  int fd = -1;                   ///< descriptor: stays the caller's
+  std::filesystem::path path{};  ///< for a file
+  int flags = 0;                 ///< for a file: flags of open(2)
+  unsigned mode = 0;             ///< for a file: permissions when it is created
+  int fd = -1;                   ///< for a descriptor, which stays the caller's
 
   static Stream null() { return {}; }
   static Stream inherit() { return {.kind = Kind::inherit}; }
-  /// This side's end is a member of Child.
+  /// This side's end becomes a member of Child.
   static Stream pipe() { return {.kind = Kind::pipe}; }
   static Stream overwrite(std::filesystem::path path, unsigned mode);
   static Stream append(std::filesystem::path path, unsigned mode);
   static Stream descriptor(int fd) { return {.kind = Kind::descriptor, .fd = fd}; }
-  /// For `err`: where `out` leads.
+  /// For `err`: the same place as `out`.
   static Stream output() { return {.kind = Kind::output}; }
 };
 
@@ -59,30 +59,30 @@ enum class Group {
   shared,   ///< the child alone; it stays in this process's group
 };
 
-/// Every child has default signal dispositions, an empty signal mask, the limit of open files with
-/// which this process was started, and no descriptor but its three streams.
+/// Every child has default signal dispositions, an empty signal mask, the open-file limit with
+/// which this process was started, and no descriptors but its three streams.
 struct SpawnOptions {
-  std::vector<std::string> argv{};                ///< argv[0] is looked up in the PATH of `env`
-  std::optional<std::vector<std::string>> env{};  ///< "NAME=value"; nothing: this process's
+  std::vector<std::string> argv{};                ///< argv[0] is looked up in `env`'s PATH
+  std::optional<std::vector<std::string>> env{};  ///< "NAME=value"; nothing: inherited
   std::string folder{};                           ///< empty: unchanged
   Stream in{};
   Stream out{};
   Stream err{};
-  int pipe_bytes = 0;  ///< of `out`, 0: the kernel's default. Best effort.
+  int pipe_bytes = 0;  ///< for `out`; 0: the kernel's default. Best effort.
   Group group = Group::own;
-  /// `in` is a terminal, which becomes the one of the child's session (with Group::session): its
-  /// Ctrl-C reaches the child.
+  /// `in` is a terminal, which becomes the controlling one of the child's session (needs
+  /// Group::session), so that its Ctrl-C reaches the child.
   bool terminal = false;
-  /// The kernel kills the child when the thread that called spawn() ends: let that thread live as
-  /// long as the child.
+  /// The kernel kills the child when the thread that called spawn() ends, so that thread must live
+  /// as long as the child.
   bool dies_with_parent = true;
   /// A script without "#!" is run by /bin/sh, as a shell would.
   bool plain_scripts = false;
-  std::vector<std::pair<int, rlimit>> limits{};  ///< RLIMIT_…
-  /// Descriptor of a control group's cgroup.procs, which the child enters before its program
-  /// begins; -1: none. Best effort.
+  std::vector<std::pair<int, rlimit>> limits{};  ///< resources are RLIMIT_…
+  /// Descriptor of a cgroup's cgroup.procs file, which the child enters before its program begins;
+  /// -1: none. Best effort.
   int cgroup = -1;
-  // Kind and place of the errors that are thrown.
+  // Kind and place of thrown errors.
   ErrorKind error_kind = ErrorKind::environment;
   std::string error_where{};
 };
@@ -98,8 +98,8 @@ class SpawnError : public Error {
   bool not_found_;
 };
 
-/// A process that was started here. One that still runs is killed with its group by the destructor,
-/// which waits a second at most for its end.
+/// A process that this one started. The destructor kills a process that still runs, with its group,
+/// and waits at most a second for its end.
 class Child {
  public:
   Child() = default;
@@ -109,28 +109,28 @@ class Child {
   Child& operator=(const Child&) = delete;
   ~Child() { end(); }
 
-  // This side's ends of its pipes.
+  // This side's ends of the pipes.
   UniqueFd in;
   UniqueFd out;
   UniqueFd err;
 
-  /// Stays valid after its end; -1: none was started.
+  /// Stays valid after the process has ended; -1 when none was started.
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  /// Whether it has not been collected yet.
+  /// Whether the child has not been collected yet.
   [[nodiscard]] bool running() const noexcept { return running_; }
 
-  /// Signals the child, or its group when it leads one. Harmless after its end: the pid is not
-  /// reused until the child is collected.
+  /// Signals the child, or its group when it leads one. Harmless after the child's end: its pid is
+  /// not reused until it is collected.
   void signal(int number) const noexcept;
-  /// Collects the child if it has ended, without waiting; what is left of its group is killed when
-  /// `kill_rest` is set.
+  /// Collects the child if it has ended, without waiting. With `kill_rest`, also kills the rest of
+  /// its group.
   [[nodiscard]] std::optional<ExitStatus> poll(bool kill_rest = false) noexcept;
-  /// Waits for its end, however long it takes, and collects it.
+  /// Waits for the child's end, however long it takes, and collects it.
   ExitStatus wait() noexcept;
-  /// Collects the child; nothing when `limit` has passed, or `stop` was asked for, before its end.
+  /// Collects the child; returns nothing if `limit` passes or `stop` is requested before its end.
   [[nodiscard]] std::optional<ExitStatus> wait_for(Nanoseconds limit,
                                                    const std::stop_token& stop = {}) noexcept;
-  /// The child goes on without this object.
+  /// Lets the child go on without this object.
   pid_t release() noexcept;
 
  private:
@@ -142,7 +142,7 @@ class Child {
   bool leads_group_ = false;
 };
 
-/// Starts a program. Returns when it has replaced the child, so that a Child is a running program.
+/// Starts a program. Returns once it has replaced the child, so that a Child is a running program.
 /// Throws SpawnError for the program and its folder, Error for pipes and files.
 [[nodiscard]] Child spawn(const SpawnOptions& options);
 
@@ -151,13 +151,13 @@ class Child {
 [[noreturn]] void replace_process(const std::vector<std::string>& argv,
                                   const std::optional<std::vector<std::string>>& env = {});
 
-/// This process's environment with `overrides` ("NAME=value") in place of same-named entries.
+/// This process's environment, with `overrides` ("NAME=value") replacing entries of the same name.
 [[nodiscard]] std::vector<std::string> environment_with(const std::vector<std::string>& overrides);
 
-/// Raises the soft limit of open files to the hard one for this process, not for its children.
+/// Raises the soft limit of open files to the hard limit for this process, not for its children.
 void raise_open_file_limit();
 
-/// Absolute path of a program found like execvp does, or nothing.
+/// The absolute path of a program, found as execvp does, or nothing.
 [[nodiscard]] std::optional<std::string> find_program(const std::string& name);
 
 }  // namespace assay

@@ -13,7 +13,7 @@ namespace assay {
 
 namespace {
 
-// What the same pid of another boot or namespace has not.
+// Distinguishes the same pid in another boot or namespace.
 std::string prefix() {
   return fmt::format("{}:{}:", trim(read_file_or_empty("/proc/sys/kernel/random/boot_id")),
                      pid_namespace());
@@ -24,7 +24,7 @@ std::string prefix() {
 // Field 22 of /proc/PID/stat.
 std::string start_time(pid_t pid) {
   const std::string text = read_file_or_empty(fmt::format("/proc/{}/stat", pid));
-  const auto close = text.rfind(')');  // the command name may hold anything, also ')'
+  const auto close = text.rfind(')');  // the command name may hold anything, even ')'
   if (close == std::string::npos || close + 2 >= text.size()) return {};
   const auto words = split(std::string_view(text).substr(close + 2), ' ');
   constexpr std::size_t kStartTime = 19;  // counted from the state, which is field 3

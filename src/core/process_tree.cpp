@@ -34,10 +34,10 @@ std::vector<pid_t> all_pids() {
 struct Stat {
   char state = 0;
   pid_t parent = 0;
-  std::uint64_t ticks = 0;  // of CPU, with those of children that it has waited for
+  std::uint64_t ticks = 0;  // of CPU, including children it has waited for
 };
 
-// user, system, and both of waited-for children: the fields 14 to 17 of /proc/PID/stat.
+// User and system time, its own and of waited-for children: fields 14 to 17 of /proc/PID/stat.
 std::uint64_t ticks_of(std::string_view after_name) {
   constexpr std::size_t kFirst = 11;  // the state is field 3
   std::uint64_t sum = 0;
@@ -53,7 +53,7 @@ std::uint64_t ticks_of(std::string_view after_name) {
 
 std::optional<Stat> read_stat(pid_t pid) {
   const std::string text = read_file_or_empty("/proc/" + std::to_string(pid) + "/stat");
-  const auto close = text.rfind(')');  // the command name may hold anything, also ')'
+  const auto close = text.rfind(')');  // the command name may hold anything, even ')'
   if (close == std::string::npos || close + 4 >= text.size()) return std::nullopt;
   Stat stat{text[close + 2], 0, ticks_of(std::string_view(text).substr(close + 2))};
   std::from_chars(text.data() + close + 4, text.data() + text.size(), stat.parent);
@@ -169,7 +169,7 @@ std::vector<pid_t> telling_processes(const std::vector<pid_t>& roots) {
 }
 
 bool is_below(pid_t pid, std::string_view program) {
-  constexpr int kDeepest = 1000;  // parents may change while they are read
+  constexpr int kDeepest = 1000;  // parents may change while this reads them
   for (int i = 0; pid > 1 && i < kDeepest; ++i) {
     const std::string name = read_file_or_empty("/proc/" + std::to_string(pid) + "/comm");
     if (trim(name) == program.substr(0, 15)) return true;

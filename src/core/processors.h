@@ -4,8 +4,8 @@
 
 namespace assay {
 
-/// The vendor, hardware and type of devices of a machine without accelerators: its processors are
-/// its devices (conf/vendors/cpu.yaml).
+/// The vendor, hardware and device type of a machine without accelerators, whose processors are its
+/// devices (conf/vendors/cpu.yaml).
 inline constexpr const char* kProcessors = "cpu";
 
 [[nodiscard]] constexpr bool are_processors(std::string_view devices) noexcept {

@@ -9,7 +9,7 @@ namespace assay {
 
 namespace {
 
-// How the value behind a field's number is written.
+// How the value after a field's number is encoded.
 enum class Wire : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
 void put_varint(std::string& out, std::uint64_t value) {

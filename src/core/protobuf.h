@@ -6,16 +6,16 @@
 
 namespace assay {
 
-/// A message of protocol buffers, written field by field in the order of the calls. Nothing is left
-/// out because it is zero: readers of every version take it. Fields are the definition's numbers.
+/// A protocol buffers message, written field by field in call order. Zero values are written too,
+/// which readers of every version accept. Field numbers are those of the definition.
 class ProtoMessage {
  public:
-  /// Of the types int32, int64, uint32, uint64, bool and of an enumeration.
+  /// For the types int32, int64, uint32, uint64 and bool, and for enumerations.
   ProtoMessage& number(std::uint32_t field, std::int64_t value);
   ProtoMessage& real(std::uint32_t field, double value);
   ProtoMessage& real(std::uint32_t field, float value);
   ProtoMessage& bytes(std::uint32_t field, std::string_view value);
-  /// Readers refuse a whole message for a text that is not UTF-8: what is not becomes U+FFFD.
+  /// Invalid UTF-8 becomes U+FFFD, because readers refuse a whole message for it.
   ProtoMessage& text(std::uint32_t field, std::string_view value);
   ProtoMessage& message(std::uint32_t field, const ProtoMessage& value);
 

@@ -12,7 +12,7 @@ std::span<const RendezvousFlavor> rendezvous_flavors() noexcept {
       RendezvousFlavor{.name = "torchrun",
                        .places = "WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK "
                                  "MASTER_ADDR MASTER_PORT"},
-      // Of OpenMPI, and of MPICH and Intel MPI.
+      // OpenMPI, MPICH and Intel MPI.
       RendezvousFlavor{.name = "mpi",
                        .places = "OMPI_COMM_WORLD_* OMPI_UNIVERSE_* PMI_RANK PMI_SIZE MPI_LOCAL*",
                        .hostfile = true},
@@ -60,7 +60,7 @@ bool is_place_variable(std::string_view name) {
                                   : name == place;
     });
   };
-  // RANK is for PerfLog writers, too; the last are the vendors': CUDA_VISIBLE_DEVICES.
+  // PerfLog writers use RANK too; the last kind are the vendors', such as CUDA_VISIBLE_DEVICES.
   return is_in("RANK ASSAY_*") || name.ends_with("_VISIBLE_DEVICES") ||
          std::ranges::any_of(rendezvous_flavors(), is_in, &RendezvousFlavor::places);
 }

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-/// How a round ended; the texts are those of the journal and of result.json.
+/// How a round ended; the texts appear in the journal and in result.json.
 enum class RoundStatus {
   completed,      ///< every rank ended with exit code 0
   failed,         ///< a rank ended in another way
@@ -15,7 +15,7 @@ enum class RoundStatus {
   interrupted,    ///< stopped by the user, or the controller died
   launch_failed,  ///< no rank could be started
   lost,           ///< an agent was lost
-  unrecorded,     ///< it ran, and its evidence could not be written: the machine failed, not a rank
+  unrecorded,     ///< it ran, but its evidence could not be written: the machine failed, not a rank
   not_run,        ///< never in a journal
 };
 
@@ -32,14 +32,14 @@ constexpr auto enum_names(RoundStatus /*status*/) {
                                                {not_run, "not_run"}});
 }
 
-/// Whether the round needs no further run: a failure is a result, an interruption or a loss is not.
+/// Whether the round need not run again: a failure is a result, an interruption or a loss is not.
 [[nodiscard]] constexpr bool is_result(RoundStatus status) noexcept {
   using enum RoundStatus;
   return status == completed || status == failed || status == timed_out || status == stalled ||
          status == unrecorded;
 }
 
-/// Who or what ended a rank: "ended_by" of the journal's rank_exit, and the cause of a stop.
+/// What ended a rank: "ended_by" in the journal's rank_exit, and the cause of a stop.
 enum class EndedBy { itself, time_limit, stall, stop, lost };
 
 constexpr auto enum_names(EndedBy /*how*/) {
@@ -51,7 +51,7 @@ constexpr auto enum_names(EndedBy /*how*/) {
                                            {lost, "lost"}});
 }
 
-/// How a run ended, as in the journal's run_end.
+/// How a run ended, as recorded in the journal's run_end.
 enum class RunStatus { completed, failed, interrupted };
 
 constexpr auto enum_names(RunStatus /*status*/) {

@@ -16,7 +16,7 @@ asio::awaitable<CommandResult> run_async(SpawnOptions options, RunLimits limits,
   asio::steady_timer ended(executor, asio::steady_timer::time_point::max());
   std::optional<CommandResult> result;
   std::exception_ptr failure;
-  // The frame may end before the process does.
+  // Covers a coroutine frame that ends before the process does.
   struct Guard {
     std::shared_ptr<AsyncProcess> process;
     ~Guard() {

@@ -7,7 +7,7 @@ namespace assay::layout {
 
 namespace {
 
-// At most one "<…>" in a name; it does not match "/".
+// A name has at most one "<…>", which does not match "/".
 bool name_matches(std::string_view pattern, std::string_view text) noexcept {
   if (pattern.ends_with('/')) return text.starts_with(pattern) && text.size() > pattern.size();
   const auto open = pattern.find('<');
@@ -77,7 +77,7 @@ std::span<const RunFile> run_files() {
 
 const RunFile* find_run_file(std::string_view path) noexcept {
   FilePlace place = FilePlace::run;
-  // <case>/round<N>/…: by its form, so that a case of any name has its evidence.
+  // <case>/round<N>/…: matched by form, so that a case of any name keeps its evidence.
   const auto first = path.find('/');
   const auto second =
       first == std::string_view::npos ? std::string_view::npos : path.find('/', first + 1);

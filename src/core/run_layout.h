@@ -7,16 +7,16 @@
 
 #include "core/enum_names.h"
 
-/// The files of a run directory: each name once. It is in core because every stage needs it: the
-/// planner (a case may not have the name of one), the run directory, the judge, the reports, and
-/// the tester with its client. docs/run-directory.md has the same table; a test compares them.
+/// The files of a run directory; each name is defined once. They are in core because every stage
+/// needs them: the planner (no case may take one), the run directory, the judge, the reports, the
+/// tester and its client. docs/run-directory.md has the same table; a test compares them.
 namespace assay::layout {
 
 enum class FileRole {
   evidence,  ///< what happened: written once, never changed
-  derived,   ///< computed from the evidence by the judge and the reports: can be deleted
-  control,   ///< what a command goes on from, or shows while the run goes on
-  note,      ///< what a person said about it: nothing else has it, and it proves nothing
+  derived,   ///< computed from the evidence by the judge and the reports; can be deleted
+  control,   ///< lets a command resume, or shows the state of a run in progress
+  note,      ///< a person's remark: it exists nowhere else and proves nothing
 };
 
 constexpr auto enum_names(FileRole /*role*/) {
@@ -37,10 +37,10 @@ constexpr auto enum_names(FilePlace /*place*/) {
 }
 
 struct RunFile {
-  std::string_view name;  ///< "<…>" stands for any text; "/" at its end: a folder and all in it
+  std::string_view name;  ///< "<…>" matches any text; a final "/" is a folder and all in it
   FilePlace place = FilePlace::run;
   FileRole role = FileRole::evidence;
-  bool judged = false;  ///< the judge reads it, so it is sent to a tester; only of evidence
+  bool judged = false;  ///< the judge reads it, so it is sent to a tester; evidence only
 };
 
 inline constexpr std::string_view kPlan = "plan.json";
@@ -48,10 +48,10 @@ inline constexpr std::string_view kJournal = "journal.jsonl";
 inline constexpr std::string_view kSystem = "system.json";
 inline constexpr std::string_view kSeal = "seal.json";
 inline constexpr std::string_view kLive = "live.json";
-/// <case>/round<N>/<host>_noderank<i>/…: what agents sent of a round's files while it runs.
+/// <case>/round<N>/<host>_noderank<i>/…: the parts of a round's files that agents sent during it.
 inline constexpr std::string_view kLiveLogs = "live-logs/";
 inline constexpr std::string_view kLock = "lock";
-inline constexpr std::string_view kJob = "job.json";  ///< of a detached run; of a round in a cloud
+inline constexpr std::string_view kJob = "job.json";  ///< a detached run, or a round in a cloud
 inline constexpr std::string_view kControllerLog = "controller.log";
 inline constexpr std::string_view kPush = "push.json";
 inline constexpr std::string_view kLabels = "labels.json";  ///< a person's tags and notes
@@ -67,24 +67,24 @@ inline constexpr std::string_view kFailed = "Report_Failed.html";
 inline constexpr std::string_view kLogs = "logs/";
 inline constexpr std::string_view kLogsArchive = "<run id>-logs.tar.gz";
 inline constexpr std::string_view kJobResults = "results/";
-inline constexpr std::string_view kExperiment = "automl";  ///< the folder of an experiment
+inline constexpr std::string_view kExperiment = "automl";  ///< an experiment's folder
 inline constexpr std::string_view kExperimentJournal = "automl/journal.jsonl";
 inline constexpr std::string_view kWeights = "automl/weights/";
 inline constexpr std::string_view kTrainResult = "train_result_info.json";
 inline constexpr std::string_view kAisResult = "ais_result.json";
 inline constexpr std::string_view kTelemetry = "telemetry.csv";
-inline constexpr std::string_view kHookLog = "hook.log";  ///< of a hook on the controller
+inline constexpr std::string_view kHookLog = "hook.log";  ///< a hook on the controller
 inline constexpr std::string_view kEvidence = "evidence.jsonl";
 
 [[nodiscard]] std::span<const RunFile> run_files();
 
-/// What a file is, by its path relative to the run directory; nullptr: not one of Assay's files.
+/// Describes a file by its path relative to the run directory; nullptr if it is not one of Assay's.
 [[nodiscard]] const RunFile* find_run_file(std::string_view path) noexcept;
 
-/// The same for a name in a place, such as "rank0.out.log" in a node's folder.
+/// The same for a name within a place, such as "rank0.out.log" in a node's folder.
 [[nodiscard]] const RunFile* find_run_file(FilePlace place, std::string_view name) noexcept;
 
-/// Whether `name` is a file or folder of the run directory itself, so that no case may have it.
+/// Whether the run directory itself uses `name`, so that no case may have it.
 [[nodiscard]] bool is_taken(std::string_view name) noexcept;
 
 [[nodiscard]] std::string round_folder(int round);                         ///< "round1"

@@ -5,23 +5,23 @@
 
 namespace assay {
 
-/// A folder that only this user can enter, removed with all that is in it.
+/// A folder that only this user can enter; removed with all its content.
 class ScratchFolder {
  public:
-  /// In TMPDIR; `name` is how the folder's own begins. Throws Error of kind environment.
+  /// Created in TMPDIR, with a name that begins with `name`. Throws Error of kind environment.
   explicit ScratchFolder(const std::string& name);
-  /// Beside the files that it is for, or in a place whose path is short.
+  /// Created in `parent`: beside the files it is for, or where the path is short.
   ScratchFolder(const std::filesystem::path& parent, const std::string& name);
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   ~ScratchFolder();
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-  /// Renames it, with the rights of any new folder, and keeps it. An empty folder of that name is
-  /// replaced; anything else is an Error of kind environment.
+  /// Renames the folder, gives it the permissions of any new folder, and keeps it. Replaces an
+  /// empty folder of that name; anything else there is an Error of kind environment.
   void keep_as(const std::filesystem::path& target);
 
  private:
-  std::filesystem::path path_;  ///< empty: it is kept
+  std::filesystem::path path_;  ///< empty once it is kept
 };
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// The simple functions: OpenSSL calls them deprecated, but they alone need no more of it than their
-// own code, so that the static agent stays small (cmake/Dependencies.cmake).
+// OpenSSL deprecates these simple functions, but they alone need only their own code, which keeps
+// the static agent small (cmake/Dependencies.cmake).
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "core/sha256.h"

@@ -8,13 +8,13 @@
 
 namespace assay {
 
-/// A running SHA-256. A value: a copy goes on by itself, and the hash so far can be taken at any
-/// moment. Never allocates or fails; with the processor's instructions for it over 1 GB/s.
+/// An incremental SHA-256. A copy continues independently; the hash so far can be read at any time.
+/// Never allocates or fails; over 1 GB/s with the processor's instructions for it.
 class Sha256 {
  public:
   Sha256() noexcept;
   void update(std::string_view data) noexcept;
-  /// Of everything so far, 64 lower-case hex digits.
+  /// The hash of everything so far, as 64 lower-case hex digits.
   [[nodiscard]] std::string hex() const;
 
  private:

@@ -9,7 +9,7 @@ namespace assay {
 std::optional<Error> flush_standard_output() {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return std::nullopt;
-  // What failed before has left no reason: another byte finds it.
+  // The earlier failure left no reason: writing another byte finds it.
   std::clearerr(stdout);
   errno = EIO;
   if (std::fputc('\n', stdout) != EOF) (void)std::fflush(stdout);

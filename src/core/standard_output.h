@@ -6,8 +6,8 @@
 
 namespace assay {
 
-/// Writes what was printed and is still in a buffer: a full disk shows now. Nothing: all of it is
-/// out, or its reader has gone, who wanted no more.
+/// Writes buffered output, so that a full disk shows now. Returns nothing when everything was
+/// written, or when the reader has closed its end and wants no more.
 [[nodiscard]] std::optional<Error> flush_standard_output();
 
 }  // namespace assay

@@ -13,12 +13,12 @@ namespace assay {
 
 namespace {
 
-// How often to check whether the program has ended while another process holds its pipes.
+// How often to check whether the program has ended while other processes hold its pipes.
 constexpr std::int64_t kLookEvery_ms = 50;
-// What an ended program may have left in a pipe; bounded because others may still write into it.
+// Reads of what an ended program left in a pipe; bounded because others may still write to it.
 constexpr int kReadsAfterEnd = 128;
 
-// Reads once; false when there is nothing, or nothing more.
+// Reads once; returns false when there is nothing to read, or the stream has ended.
 bool read_some(UniqueFd& fd, const auto& keep) {
   std::array<char, 16384> buffer;
   const ssize_t n = fd ? ::read(fd.get(), buffer.data(), buffer.size()) : 0;

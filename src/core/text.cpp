@@ -43,7 +43,7 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 
 namespace {
 
-// Optimal string alignment: two neighboring letters exchanged count as one edit.
+// Optimal string alignment: exchanging two neighboring letters counts as one edit.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> above(b.size() + 1);
@@ -111,7 +111,7 @@ std::string expand(std::string_view text, const std::map<std::string, std::strin
   static constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyz_";
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    // Before anything is looked for: the text may be long, and every character is asked once.
+    // Checked before any search: the text may be long, and this runs for every character.
     if (text[i] != '{') {
       out += text[i];
       continue;
@@ -145,7 +145,7 @@ std::string expand(std::string_view text, const std::map<std::string, std::strin
 
 namespace {
 
-// Length of the ANSI escape sequence at the start of `text` (which begins with ESC).
+// The length of the ANSI escape sequence at the start of `text`, which begins with ESC.
 std::size_t escape_length(std::string_view text) {
   if (text.size() < 2) return 1;
   std::size_t i = 2;
@@ -160,8 +160,8 @@ std::size_t escape_length(std::string_view text) {
   return 2;
 }
 
-// Control characters beyond ASCII (U+0080–U+009F), and those that turn the direction of the text
-// that follows them (U+202A–U+202E, U+2066–U+2069).
+// Control characters beyond ASCII (U+0080–U+009F), and those that change the direction of the
+// following text (U+202A–U+202E, U+2066–U+2069).
 bool is_control(std::string_view character) {
   return (character >= "\u0080" && character <= "\u009f") ||
          (character >= "\u202a" && character <= "\u202e") ||

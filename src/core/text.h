@@ -12,13 +12,13 @@ namespace assay {
 
 [[nodiscard]] std::string_view trim(std::string_view text);
 [[nodiscard]] std::string to_lower(std::string_view text);
-/// Views into `text`, which must outlive them.
+/// Returns views into `text`, which must outlive them.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 template <std::same_as<std::string> Temporary>
 std::vector<std::string_view> split(Temporary&& text, char separator) = delete;
 [[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
 
-/// The candidate nearest to `word` by edit distance, if it is near enough to be a likely typo.
+/// The candidate nearest to `word` by edit distance, if it is near enough for a typo.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word,
                                                  std::span<const std::string> candidates);
 
@@ -26,7 +26,7 @@ std::vector<std::string_view> split(Temporary&& text, char separator) = delete;
 [[nodiscard]] std::string did_you_mean(std::string_view word,
                                        std::span<const std::string> candidates);
 
-/// "1 step", "3 steps"; `many` where the plural is not `one` with an "s".
+/// "1 step", "3 steps"; `many` is for plurals other than `one` plus "s".
 template <std::integral Number>
 [[nodiscard]] std::string counted(Number n, std::string_view one, std::string_view many = {}) {
   std::string text = std::to_string(n) + ' ';
@@ -35,7 +35,7 @@ template <std::integral Number>
   return text;
 }
 
-/// One word of a POSIX shell command line: unchanged if harmless, else in single quotes.
+/// One word of a POSIX shell command line, in single quotes unless it is harmless.
 [[nodiscard]] std::string shell_quote(std::string_view word);
 [[nodiscard]] std::string shell_join(std::span<const std::string> argv);
 
@@ -46,11 +46,11 @@ template <std::integral Number>
                                  const std::map<std::string, std::string>& values,
                                  const std::string& where);
 
-/// Text safe to show: invalid UTF-8 and control characters (ANSI escapes included) become U+FFFD
-/// or nothing; tab and newline stay.
+/// Makes text safe to show: invalid UTF-8 and control characters (including ANSI escapes) become
+/// U+FFFD or are removed; tab and newline stay.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// `text` cut to `columns` code points, with "…" at the end when something was cut.
+/// `text` cut to `columns` code points, ending in "…" when something was cut.
 [[nodiscard]] std::string ellipsize(std::string_view text, std::size_t columns);
 
 /// The number of code points: the displayed width of text without wide or combining characters.

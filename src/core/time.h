@@ -9,9 +9,9 @@ namespace assay {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-/// A moment on both clocks. Durations are always taken from `mono_ns` (CLOCK_MONOTONIC, shared by
-/// all processes of one host, never steps); `wall_ns` (Unix epoch, UTC) only places things in
-/// history and lines up different hosts.
+/// A moment on both clocks. Durations are always computed from `mono_ns` (CLOCK_MONOTONIC: shared
+/// by all processes of one host, never steps); `wall_ns` (Unix epoch, UTC) only places things in
+/// history and aligns different hosts.
 struct Instant {
   std::int64_t mono_ns = 0;
   std::int64_t wall_ns = 0;
@@ -20,7 +20,7 @@ struct Instant {
 [[nodiscard]] Instant now() noexcept;
 [[nodiscard]] std::int64_t mono_now_ns() noexcept;
 [[nodiscard]] std::int64_t wall_now_ns() noexcept;
-/// As mono_now_ns(), and goes on while the machine sleeps (CLOCK_BOOTTIME).
+/// Like mono_now_ns(), but also counts while the machine sleeps (CLOCK_BOOTTIME).
 [[nodiscard]] std::int64_t boot_now_ns() noexcept;
 
 /// "2026-11-15T10:15:00Z"; with `millis`, "2026-11-15T10:15:00.123Z".
@@ -35,9 +35,9 @@ struct Instant {
 [[nodiscard]] constexpr double seconds(Nanoseconds d) noexcept {
   return std::chrono::duration<double>(d).count();
 }
-/// What does not fit is the largest duration of its sign; NaN is 0.
+/// Values out of range give the largest duration of their sign; NaN gives 0.
 [[nodiscard]] constexpr Nanoseconds from_seconds(double s) noexcept {
-  constexpr double kMax = 9.2e9;  // of 64 bits of nanoseconds
+  constexpr double kMax = 9.2e9;  // limit of 64-bit nanoseconds
   if (s != s) return {};
   return std::chrono::duration_cast<Nanoseconds>(
       std::chrono::duration<double>(std::clamp(s, -kMax, kMax)));

@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// A stop that is requested when `parent` is, and at the latest after `limit` (without one: never):
-/// for work that knows only how to be stopped and has to be bounded in time.
+/// A stop that is requested when `parent` is, or `limit` has passed (never, without one): for work
+/// that must be bounded in time but only knows how to be stopped.
 class TimedStop {
  public:
   TimedStop(std::stop_token parent, std::optional<Nanoseconds> limit)
@@ -30,7 +30,7 @@ class TimedStop {
   TimedStop& operator=(const TimedStop&) = delete;
 
   [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
-  /// Whether the time is over, whoever else asked to stop.
+  /// Whether the time is up, no matter who else requested a stop.
   [[nodiscard]] bool expired() const { return until_ns_ && mono_now_ns() >= *until_ns_; }
 
  private:

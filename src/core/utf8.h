@@ -5,7 +5,7 @@
 
 namespace assay {
 
-/// Writes a code point as UTF-8, at most four bytes; gives their number.
+/// Writes a code point as UTF-8 and returns the number of bytes, at most four.
 inline std::size_t put_utf8(char* out, char32_t code) noexcept {
   if (code < 0x80) {
     *out = static_cast<char>(code);
@@ -18,8 +18,8 @@ inline std::size_t put_utf8(char* out, char32_t code) noexcept {
   return length;
 }
 
-/// The length of the well-formed UTF-8 sequence (no surrogate) at the start of `text`, which is not
-/// empty; 0 when there is none.
+/// The length of the well-formed UTF-8 sequence (no surrogates) at the start of `text`, which must
+/// not be empty; 0 when there is none.
 [[nodiscard]] inline std::size_t utf8_length(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

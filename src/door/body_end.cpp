@@ -19,7 +19,7 @@ Error bad_chunk() {
 
 }  // namespace
 
-// A line without its end is in line_.
+// An incomplete line stays in line_.
 void BodyEnd::take_line() {
   if (line_.ends_with('\r')) line_.pop_back();
   switch (chunk_) {

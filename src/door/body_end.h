@@ -7,8 +7,8 @@
 
 namespace assay::door {
 
-/// Finds where the body of an answer ends. The trailers of a chunked one do not belong to it:
-/// nobody needs them, and no header may come in by them that is not let in by the head. Pure.
+/// Finds the end of an answer's body. Excludes a chunked body's trailers: nobody needs them, and no
+/// header may get through that way if the head does not allow it. Pure.
 class BodyEnd {
  public:
   enum class Kind { none, length, chunked, until_close };
@@ -19,16 +19,16 @@ class BodyEnd {
         left_(length),
         done_(kind == Kind::none || (kind == Kind::length && length == 0)) {}
 
-  /// How many of the bytes belong to it; what follows does not. Throws Error of kind config for
-  /// chunks that are none.
+  /// How many of the bytes belong to the body; the following ones do not. Throws Error of kind
+  /// config for invalid chunks.
   [[nodiscard]] std::size_t feed(std::string_view bytes);
-  /// How many bytes belong to it whatever they are, so that nobody has to look at them: those of
-  /// its length, or of the chunk that has begun. Take them off with skip().
+  /// How many of the next bytes belong to the body whatever they are, so that nobody must read
+  /// them: the rest of its length or of the current chunk. Account for them with skip().
   [[nodiscard]] std::uint64_t unseen() const noexcept;
   void skip(std::uint64_t bytes);
   [[nodiscard]] bool done() const noexcept { return done_; }
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
-  /// What ends it for the reader after the bytes that belong to it: no trailers follow.
+  /// What ends it for the reader after its bytes: no trailers follow.
   [[nodiscard]] std::string_view last_words() const noexcept {
     return kind_ == Kind::chunked ? "\r\n" : "";
   }
@@ -38,7 +38,7 @@ class BodyEnd {
   void take_line();
 
   Kind kind_ = Kind::none;
-  std::uint64_t left_ = 0;  // of the length, or of the chunk
+  std::uint64_t left_ = 0;  // of the length or the chunk
   bool done_ = true;
   Chunk chunk_ = Chunk::size;
   std::string line_;

@@ -33,8 +33,8 @@ std::string origin_of(const HttpRequest& request, bool tls) {
   return (tls ? "https://" : "http://") + to_lower(request.header("host"));
 }
 
-/// A request of a page elsewhere comes with the visitor's cookie, too: only that somebody is sent
-/// here is fine.
+/// Another site's page can send requests with the visitor's cookie: the only one allowed is a link
+/// to here.
 bool is_foreign(const HttpRequest& request, bool tls) {
   const std::string origin = to_lower(request.header("origin"));
   if (!origin.empty() && origin != origin_of(request, tls)) return true;
@@ -99,7 +99,7 @@ bool Door::allowed(const Visit& visit) {
     return view && may_enter(accounts_, view->job, visit.by.user) &&
            accounts_.holder(visit.by, wall_now_ns()).has_value();
   } catch (const std::exception&) {
-    return false;  // what cannot be asked is not allowed
+    return false;  // if asking fails, it is not allowed
   }
 }
 
@@ -140,7 +140,7 @@ std::string Door::ticket(const Visit& visitor, const std::string& name, const st
   const jobs::Endpoint endpoint = endpoint_of(visitor.job, name);
   Visit visit = visitor;
   visit.label = label_of(endpoint);
-  // Where somebody waits for it: a service is started, and a port on which nothing listens is said.
+  // Starts a service, and reports a port without a listener, only when somebody waits for it.
   (void)open(visit.job, endpoint, endpoint.kind != EndpointKind::port);
   const auto bracket = host.find(']');
   const auto colon = host.find(':', bracket == std::string::npos ? 0 : bracket);
@@ -184,7 +184,7 @@ HttpResponse Door::enter(const Visit& visitor, std::optional<int> rank, const st
   return response;
 }
 
-// A ticket becomes the cookie of this site; it is in no address afterwards.
+// A ticket becomes this site's cookie and is in no address afterwards.
 HttpResponse Door::come_in(const HttpRequest& request, const EndpointHost& at) {
   std::string ticket;
   for (const auto& [name, value] : http::parse_query(request.query))
@@ -213,7 +213,7 @@ HttpResponse Door::pass_on(const HttpRequest& request, const Visit& visit) {
   auto passage = std::make_shared<Passage>(open(visit.job, endpoint, false));
   HttpRequest asked = request;
   if (endpoint.kind == EndpointKind::jupyter) asked.path = jupyter_path(request);
-  // A token of the platform is for the platform; any other is the application's.
+  // The platform's tokens are for the platform; any other belongs to the application.
   const std::string authorization = request.header("authorization");
   const bool own = to_lower(authorization.substr(0, 7)) == "bearer " &&
                    accounts_.token_use(trim(authorization.substr(7)), wall_now_ns()).has_value();
@@ -240,7 +240,7 @@ HttpResponse Door::pass_on(const HttpRequest& request, const Visit& visit) {
 
 void Door::handle(const HttpRequest& request, std::string& who,
                   const serve::HttpServer::Respond& respond) {
-  // Outside of what is caught: an answer that could not be given is not given twice.
+  // Outside the try block, so that an answer that could not be sent is not sent twice.
   respond(answer(request, who));
 }
 

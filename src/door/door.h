@@ -16,19 +16,19 @@
 namespace assay::door {
 
 struct DoorOptions {
-  /// Endpoints are at job7-jupyter.DOMAIN; empty: they have no sites, and are not shown in
+  /// Endpoints are at job7-jupyter.DOMAIN; if empty, they have no sites and are not shown in
   /// browsers.
   std::string domain{};
   bool tls = false;
 };
 
-/// Whether somebody may enter a job: its owner, and whom they share it with, as the table of
-/// permissions says about what is one's own.
+/// Whether a person may enter a job: its owner and those it is shared with, as the permission table
+/// says about one's own things.
 [[nodiscard]] bool may_enter(accounts::Accounts& accounts, const jobs::Job& job,
                              const std::string& user);
 
-/// The one way into jobs that run: endpoints in a browser, programs with their terminal, SSH.
-/// Thread-safe; blocks where it says so.
+/// The only way into running jobs: endpoints in a browser, programs with a terminal, SSH.
+/// Thread-safe; blocks where noted.
 class Door {
  public:
   Door(platform::Platform& platform, accounts::Accounts& accounts, DoorOptions options);
@@ -39,24 +39,24 @@ class Door {
 
   /// Whether a request is for an endpoint, by its Host header.
   [[nodiscard]] bool takes(const serve::HttpRequest& request) const;
-  /// Answers once, whatever fails; `who` is set before that. Blocks for seconds while the job is
-  /// entered, and up to a minute while a service is started.
+  /// Answers exactly once, whatever fails; sets `who` before. Blocks for seconds while entering the
+  /// job, and up to a minute while starting a service.
   void handle(const serve::HttpRequest& request, std::string& who,
               const serve::HttpServer::Respond& respond);
 
-  // At the platform, for somebody who may enter the job (the caller has asked may_enter()):
+  // At the platform, for a person who may enter the job (the caller has checked may_enter()):
 
-  /// The address of an endpoint, good once and for a minute. A service is started. `host`: of the
-  /// request, whose port it gets. Throws Closed, and Error of kind usage where there is no such
-  /// endpoint or no site for it.
+  /// An endpoint's address, valid once and for a minute. Starts a service. `host` is the request's,
+  /// whose port is used. Throws Closed, and Error of kind usage if there is no such endpoint or no
+  /// site for it.
   [[nodiscard]] std::string ticket(const Visit& visitor, const std::string& name,
                                    const std::string& host);
-  /// How an endpoint is: nothing is in the way, or what is. Starts nothing.
+  /// The state of an endpoint: nothing, or what is in the way. Starts nothing.
   [[nodiscard]] std::optional<Closed> look_at(jobs::JobId job, const std::string& name);
 
-  /// How somebody speaks with what they enter.
+  /// The protocol spoken with what was entered.
   enum class Manner { bytes, websocket };
-  /// An answer that becomes a stream: a program in frames (entry/frame.h), or SSH where there is a
+  /// A response that becomes a stream: a program in frames (entry/frame.h), or SSH if there is a
   /// key. Throws Closed.
   [[nodiscard]] serve::HttpResponse enter(const Visit& visitor, std::optional<int> rank,
                                           const std::string& key, Manner manner,

@@ -14,7 +14,7 @@ using jobs::EndpointKind;
 namespace {
 
 constexpr std::string_view kJob = "job";
-constexpr std::size_t kMaxLabel = 40;  // of 63 that a part of a host name may have
+constexpr std::size_t kMaxLabel = 40;  // of the 63 characters in a part of a host name
 
 bool is_label(std::string_view text) {
   return !text.empty() && text.size() <= kMaxLabel && text.front() != '-' && text.back() != '-' &&
@@ -27,7 +27,7 @@ bool is_label(std::string_view text) {
 
 std::string label_of(const jobs::Endpoint& endpoint) {
   if (endpoint.kind != EndpointKind::port) return std::string(to_text(endpoint.kind));
-  // A port that is called as a service is one of them no less than the service.
+  // A port named like a service must not take the service's label.
   const bool taken = parse_enum<EndpointKind>(endpoint.name).has_value();
   if (is_label(endpoint.name) && !taken && !endpoint.name.starts_with("port-"))
     return endpoint.name;
@@ -57,7 +57,7 @@ std::optional<EndpointHost> parse_host(std::string_view host, const std::string&
   const auto job =
       parse_number<jobs::JobId>(std::string_view(name).substr(kJob.size(), dash - kJob.size()));
   EndpointHost out{job.value_or(0), name.substr(dash + 1)};
-  // One way to write it, or there would be several sites.
+  // Accepts only one spelling; otherwise there would be several sites.
   if (out.job <= 0 || !is_label(out.label) || host_of(out, domain) != name + "." + domain)
     return std::nullopt;
   return out;

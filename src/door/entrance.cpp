@@ -26,10 +26,10 @@ using entry::Obstacle;
 
 namespace {
 
-// What a login shell may print before the agent answers.
+// Room for what a login shell prints before the agent answers.
 constexpr std::size_t kMaxBefore = 64U << 10;
 constexpr Nanoseconds kToLeave = std::chrono::seconds(10);
-// A way into a node may not hold for a moment: its sshd has many sessions to begin.
+// A connection to a node may fail briefly, because its sshd has many sessions to begin.
 constexpr int kTries = 3;
 constexpr Nanoseconds kBetweenTries = std::chrono::milliseconds(300);
 constexpr Nanoseconds kBetweenCurves = std::chrono::seconds(5);
@@ -41,7 +41,7 @@ Error no_answer(const std::string& why) {
   return {ErrorKind::launch, why};
 }
 
-// Up to a line's end, at most what is there: the rest is not ours.
+// Reads up to the end of a line, and only what is available: the rest is not ours.
 std::string take_piece(int fd, UniqueFd& passed) {
   std::array<char, 4096> buffer{};
   const ssize_t seen = ::recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
@@ -94,7 +94,7 @@ Answered read_answer(int stream, Nanoseconds limit) {
     before += piece.size();
     line += piece;
     if (!line.ends_with('\n')) continue;
-    // A banner may end without one of its own.
+    // A banner may end without a newline.
     if (const auto at = line.find(entry::kAnswerMark); at != std::string::npos) {
       const Json json =
           parse_json_or_null(trim(std::string_view(line).substr(at + entry::kAnswerMark.size())));
@@ -107,7 +107,7 @@ Answered read_answer(int stream, Nanoseconds limit) {
   throw no_answer("the agent answers with something else");
 }
 
-/// A command that runs, until nobody needs its stream any more.
+/// A running command, kept until its stream is no longer needed.
 struct Entrance::Agent {
   Agent(Entrance& of, Child with) : entrance(of), child(std::move(with)) {}
   Agent(const Agent&) = delete;
@@ -120,7 +120,7 @@ struct Entrance::Agent {
 Entrance::Entrance(platform::Platform& platform)
     : platform_(platform), collector_([this](const std::stop_token& stop) { collect(stop); }) {}
 
-// Those whose streams have ended end what they have started: they are not killed over it.
+// Agents whose streams have ended end what they started, so they are not killed at once.
 Entrance::~Entrance() {
   collector_.request_stop();
   collector_.join();
@@ -136,7 +136,7 @@ void Entrance::leave(Child child) {
   leaving_.push_back({std::move(child), mono_now_ns() + kToLeave.count()});
 }
 
-// With its stream an agent ends by itself, and ends what it has started; it has a while for that.
+// An agent ends with its stream, after ending what it started; this allows it some time.
 void Entrance::collect(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::list<Leaving> overdue;
@@ -156,7 +156,7 @@ void Entrance::collect(const std::stop_token& stop) {
   }
 }
 
-// Nothing was asked of the job yet: trying again repeats nothing.
+// The job has not been asked for anything yet, so another try repeats nothing.
 Passage Entrance::start(const engine::Way& way, Nanoseconds limit) {
   const std::int64_t deadline = mono_now_ns() + limit.count();
   for (int tries = 1;; ++tries) {
@@ -171,7 +171,7 @@ Passage Entrance::start(const engine::Way& way, Nanoseconds limit) {
   }
 }
 
-// Throws WayLost only where it failed quickly, and is not the `last` try.
+// Throws WayLost only after a quick failure that was not the `last` try.
 Passage Entrance::start_once(const engine::Way& way, Nanoseconds limit, bool last) {
   const std::int64_t begun_ns = mono_now_ns();
   std::array<int, 2> pair{};
@@ -196,7 +196,7 @@ Passage Entrance::start_once(const engine::Way& way, Nanoseconds limit, bool las
     const std::string said = what_it_said(agent->child.err.get());
     throw Closed{Obstacle::failed, "the node cannot be entered: " + error.message(), said};
   }
-  // What it says later is for nobody; it must not stop for it.
+  // Its later output is for nobody, but must not block it.
   agent->child.err.reset();
   if (answered.answer.obstacle != Obstacle::none)
     throw Closed{answered.answer.obstacle, printable(answered.answer.words),

@@ -18,31 +18,31 @@
 
 namespace assay::door {
 
-/// Why somebody does not come in; for people, who cannot be blamed for it.
+/// Why a person cannot enter; for people, who are not to blame for it.
 struct Closed {
   entry::Obstacle obstacle = entry::Obstacle::failed;
   std::string words{};
   std::string detail{};
 };
 
-/// A stream into a job. What it leads to ends when this object goes.
+/// A stream into a job. Its other end is closed with this object.
 struct Passage {
   UniqueFd stream{};              ///< a socket that does not block
   std::shared_ptr<void> agent{};  ///< that carries its bytes; none: the stream is the thing itself
   std::map<std::string, std::uint64_t> have{};  ///< of the agent's answer
 };
 
-/// Opens streams into jobs that run: finds the rank in the journal of the job's run, and has the
-/// engine's command run. Thread-safe; blocks.
+/// Opens streams into running jobs: finds the rank in the journal of the job's run and has the
+/// engine run the command. Thread-safe; blocks.
 class Entrance {
  public:
   explicit Entrance(platform::Platform& platform);
   Entrance(const Entrance&) = delete;
   Entrance& operator=(const Entrance&) = delete;
-  /// Ends all agents that were started.
+  /// Ends all agents that it started.
   ~Entrance();
 
-  /// Beside a rank (nothing: the first one that runs). Waits `limit` at most. Throws Closed.
+  /// Opens one beside a rank (nothing: the first running one), within `limit`. Throws Closed.
   [[nodiscard]] Passage open(jobs::JobId job, std::optional<int> rank, entry::NodeRequest request,
                              Nanoseconds limit);
 
@@ -69,13 +69,13 @@ class Entrance {
   std::jthread collector_;                         // last: it ends before what it uses
 };
 
-/// The stream ended before an answer: the way to the node did not hold.
+/// The stream ended before an answer: the connection to the node failed.
 struct WayLost : Error {
   WayLost();
 };
 
-/// Reads the answer of an agent (entry/node_request.h) and what it hands over, and not a byte more.
-/// Throws WayLost; Error of kind launch when it does not come within `limit`, or is none.
+/// Reads an agent's answer (entry/node_request.h) and what it hands over, and not a byte more.
+/// Throws WayLost; Error of kind launch if the answer is invalid or does not come within `limit`.
 struct Answered {
   entry::NodeAnswer answer{};
   UniqueFd passed{};

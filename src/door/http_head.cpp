@@ -16,7 +16,7 @@ namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-// Of one connection, not of the message.
+// Headers of a connection rather than a message.
 const Names& hop_by_hop() {
   static const Names names{"connection",
                            "keep-alive",
@@ -30,7 +30,7 @@ const Names& hop_by_hop() {
   return names;
 }
 
-// Of an application's answer: what they say holds for more than its own site.
+// Headers in an application's answer that affect more than its own site.
 const Names& too_far() {
   static const Names names{"clear-site-data", "strict-transport-security",
                            "alt-svc",         "public-key-pins",
@@ -61,7 +61,7 @@ std::string foreign_cookies(std::string_view header) {
   return join(kept, "; ");
 }
 
-// "http://host/path" is how a proxy is asked; the application is asked for "/path".
+// Proxies are asked for "http://host/path"; the application is asked for "/path".
 std::string_view origin_form(std::string_view path) {
   if (path.starts_with('/')) return path;
   const auto authority = path.find("://");
@@ -187,11 +187,11 @@ std::optional<std::string> confined_cookie(std::string_view cookie) {
     const std::string_view one = trim(part);
     const std::string_view name = trim(one.substr(0, one.find('=')));
     if (std::exchange(first, false)) {
-      // One without a name comes back as its value alone, which can be "assay_door=x".
+      // A cookie without a name comes back as its value alone, which could be "assay_door=x".
       if (name.empty() || one.find('=') == std::string_view::npos || is_own_cookie(name))
         return std::nullopt;
     } else if (to_lower(name) == "domain") {
-      continue;  // then it is for this host alone
+      continue;  // limits it to this host
     }
     kept.emplace_back(one);
   }
@@ -204,7 +204,7 @@ std::string answer_for(const AnswerHead& head) {
     out.append(name).append(": ").append(value).append("\r\n");
   };
   const bool upgraded = head.status == 101;
-  // These have no body, and must not speak of one (RFC 9110, 8.6).
+  // These have no body, and must not mention one (RFC 9110, 8.6).
   const bool bodiless = upgraded || head.status == 204;
   bool has_length = false;
   Names named;
@@ -217,7 +217,7 @@ std::string answer_for(const AnswerHead& head) {
       continue;
     }
     if (lower == "content-length" || lower == "transfer-encoding") {
-      // Said twice, it is the same. Chunks are passed on as they are.
+      // A repetition has the same value. Chunks are passed on unchanged.
       if (!bodiless && !std::exchange(has_length, true)) add(name, value);
       continue;
     }

@@ -10,7 +10,7 @@ namespace assay::door {
 std::string jupyter_path(const serve::HttpRequest& request) {
   constexpr std::string_view kContents = "/api/contents/";
   if (request.method != "GET" || !request.path.starts_with(kContents)) return request.path;
-  // The classic pages name the type, JupyterLab whether it wants the content.
+  // Classic pages give the type, JupyterLab says whether it wants the content.
   const http::Query query = http::parse_query(request.query);
   if (std::ranges::none_of(query, [](const auto& one) {
         return (one.first == "type" || one.first == "content") && !one.second.empty();

@@ -6,9 +6,10 @@
 
 namespace assay::door {
 
-/// The path at which Jupyter finds what a request of its pages means. `/api/contents/…/checkpoints`
-/// is its question for the checkpoints of a notebook, so that a folder of that name looks empty; a
-/// question for a folder or file says so in its query, and then the name is written in another way.
+/// The path under which Jupyter finds what its pages' requests mean. To it,
+/// `/api/contents/…/checkpoints` asks for a notebook's checkpoints, so that a folder of that name
+/// looks empty; a request for a folder or file says so in its query, and the name is then spelled
+/// differently.
 [[nodiscard]] std::string jupyter_path(const serve::HttpRequest& request);
 
 }  // namespace assay::door

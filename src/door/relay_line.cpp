@@ -16,9 +16,9 @@ namespace assay::door {
 
 namespace {
 
-constexpr Nanoseconds kWriteLimit = std::chrono::minutes(2);  // for who does not read
+constexpr Nanoseconds kWriteLimit = std::chrono::minutes(2);  // for a peer that does not read
 
-/// A peer that vanishes without a word is noticed within two minutes.
+/// Detects within two minutes a peer that vanishes silently.
 void watch_for_silence(int fd) {
   const auto set = [&](int level, int name, int value) {
     ::setsockopt(fd, level, name, &value, sizeof value);
@@ -63,7 +63,7 @@ Task<std::size_t> read_from(Descriptor& from, std::vector<char>& buffer) {
   asio::error_code ec;
   auto token = asio::redirect_error(asio::use_awaitable, ec);
   const std::size_t n = co_await from.async_read_some(asio::buffer(buffer), token);
-  // Who sends much gets room for it.
+  // A busy sender gets a larger buffer.
   if (n == buffer.size() && n < kLargePiece) {
     std::vector<char> larger(kLargePiece);
     std::copy_n(buffer.begin(), n, larger.begin());
@@ -84,9 +84,9 @@ void Asker::ask(Held line) {
     try {
       allowed = line->terms.allowed();
     } catch (const std::exception&) {
-      // What cannot be asked is not allowed.
+      // If asking fails, it is not allowed.
     }
-    // The line goes back to its loop in any case, which alone may end it.
+    // Always returns the line to its loop, which alone may end it.
     asio::post(loop, [line = std::move(line), allowed] {
       line->asking = false;
       line->asked_ns = mono_now_ns();

@@ -17,7 +17,7 @@ namespace assay::door {
 namespace {
 
 constexpr std::size_t kPiecesInARow = 8;
-constexpr Nanoseconds kHeadLimit = std::chrono::minutes(5);  // until an application answers
+constexpr Nanoseconds kHeadLimit = std::chrono::minutes(5);  // for an application's answer
 
 Task<> send_request(Held line, std::string bytes) {
   asio::error_code ec;
@@ -25,7 +25,7 @@ Task<> send_request(Held line, std::string bytes) {
   co_await asio::async_write(line->inside, asio::buffer(bytes), token);
 }
 
-// After its request a browser says nothing more: what comes is its leaving.
+// A browser says nothing after its request, so anything that arrives means that it leaves.
 Task<> notice_leaving(Held line) {
   std::vector<char> buffer(1024);
   while (true) {
@@ -35,10 +35,10 @@ Task<> notice_leaving(Held line) {
   line->cut();
 }
 
-/// The beginning of an application's answer.
+/// The beginning of an application's response.
 struct Begun {
   std::optional<AnswerHead> head{};
-  std::string rest{};   ///< what came after the head
+  std::string rest{};   ///< the bytes after the head
   std::string fault{};  ///< why there is no head
 };
 
@@ -48,7 +48,7 @@ Task<Begun> read_head(Held line, std::string method) {
   std::string bytes;
   while (true) {
     const auto end = bytes.find("\r\n\r\n");
-    if (end <= kMaxAnswerHead) {  // where there is one
+    if (end <= kMaxAnswerHead) {  // false if there is none
       try {
         out.head = parse_answer(std::string_view(bytes).substr(0, end), method);
       } catch (const Error& error) {
@@ -56,7 +56,7 @@ Task<Begun> read_head(Held line, std::string method) {
         co_return out;
       }
       bytes.erase(0, end + 4);
-      // What is only said in between is none.
+      // Skips interim responses.
       if (out.head->status >= 200 || out.head->status == 101) {
         out.rest = std::move(bytes);
         co_return out;
@@ -87,8 +87,8 @@ Task<bool> ready(Descriptor& of, Descriptor::wait_type what) {
   co_return !ec;
 }
 
-/// Whether the line goes on. Returns early, with nothing lost, where sockets are of a kind that the
-/// kernel does not connect.
+/// Returns whether the line continues. Returns early, losing nothing, if the kernel does not
+/// connect this kind of sockets.
 Task<bool> carry_unseen(Held line, BodyEnd& body, SplicePipe& pipe, bool& refused) {
   asio::error_code ec;
   line->inside.native_non_blocking(true, ec);
@@ -109,7 +109,7 @@ Task<bool> carry_unseen(Held line, BodyEnd& body, SplicePipe& pipe, bool& refuse
       case SplicePipe::Step::moved:
         body.skip(pipe.held() - before);
     }
-    // Others have their turn, also where there is always something to carry.
+    // Lets others have their turn even when there is always something to carry.
     if (++pieces % kPiecesInARow == 0)
       co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
     while (pipe.held() > 0) {
@@ -136,7 +136,7 @@ Task<> carry_body(Held line, BodyEnd body, std::string first) {
     try {
       used = body.feed(bytes);
     } catch (const Error&) {
-      break;  // the browser sees that it is not whole
+      break;  // the browser sees that the answer is incomplete
     }
     if (used > 0) {
       const bool written = co_await write_to(line, line->peer, bytes.substr(0, used));

@@ -1,13 +1,13 @@
 #pragma once
 
-// For the files of Relays.
+// Internal to Relays.
 
 #include "door/relay_line.h"
 
 namespace assay::door {
 
-/// One request of a browser to an application, and its answer; then the line is cut, unless it has
-/// become a WebSocket.
+/// Relays one request from a browser to an application, and its answer; then cuts the line, unless
+/// it has become a WebSocket.
 Task<> serve_request(asio::io_context& loop, Held line, Relays::Request request);
 
 }  // namespace assay::door

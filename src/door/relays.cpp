@@ -28,7 +28,7 @@ Task<> greet_and_carry(asio::io_context& loop, Held line, std::string hello) {
   co_await carry_out(line);
 }
 
-// What a browser sends, without its frames.
+// Passes on what a browser sends, without its frames.
 Task<> unwrap_in(Held line) {
   std::vector<char> buffer(kSmallPiece);
   WebSocketReader reader;
@@ -46,7 +46,7 @@ Task<> unwrap_in(Held line) {
       }
     }
   } catch (const Error&) {
-    // Not a browser's: there is nothing to say to it.
+    // Not a browser, so there is nothing to tell it.
   }
   line->cut();
 }
@@ -80,7 +80,7 @@ struct Relays::Engine {
   std::mutex lock;
   std::map<std::string, std::size_t> by_user;
   std::size_t total = 0;
-  // After what its lines count in: they end with it.
+  // Declared after the members that its lines use, because they end with it.
   asio::io_context loop{1};
   asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(loop);
   Asker asker{loop};
@@ -107,7 +107,7 @@ struct Relays::Engine {
         begin(loop, line, look_after(line, asker, pace));
         begin(loop, line, what(loop, line));
       } catch (const std::exception&) {
-        line->cut();  // there is no memory for it
+        line->cut();  // out of memory
       }
     });
   }
@@ -118,7 +118,7 @@ struct Relays::Engine {
         loop.run();
         return;
       } catch (const std::exception& error) {
-        // The others' bytes are still to be carried.
+        // Goes on, because the others' bytes still have to be carried.
         serve::log_error(fmt::format("the door's relays: {}", error.what()));
       }
     }

@@ -13,7 +13,7 @@ serve::HttpResponse notice_page(const Notice& notice, const std::string& languag
   const lang::Language language = lang::preferred_language(languages);
   const auto said = [&](std::string_view english) { return lang::in_language(language, english); };
   page::Html detail;
-  // Line by line: their ends are not to be escaped.
+  // Line by line, so that line ends are not escaped.
   if (!notice.detail.empty())
     for (const std::string_view line : split(notice.detail, '\n'))
       detail += page::markup("{}\n", line);

@@ -7,7 +7,7 @@
 
 namespace assay::door {
 
-/// What is said to a browser at an endpoint's site in place of the application.
+/// Shown to a browser at an endpoint's site instead of the application.
 struct Notice {
   int status = 502;
   std::string what{};    ///< "Jupyter has ended: exit 1"
@@ -15,13 +15,13 @@ struct Notice {
   std::string detail{};  ///< lines of a log
 };
 
-/// A page of its own: no scripts, nothing from elsewhere, not kept. `languages`: as the browser's
-/// Accept-Language has them; all but the detail, which is a program's, is in the one of those that
-/// Assay speaks and the reader prefers.
+/// A self-contained page: no scripts, nothing loaded, not cached. `languages` is the browser's
+/// Accept-Language; everything except the detail, which comes from a program, is in the one of
+/// Assay's languages that the reader prefers.
 [[nodiscard]] serve::HttpResponse notice_page(const Notice& notice, const std::string& languages);
 
-/// What is said where an answer failed: 404 for what was asked wrongly, 503 where the server cannot
-/// answer now, and 500 for all else, without its words, which are for the log.
+/// The page for a failed answer: 404 for a wrong request, 503 if the server cannot answer now, and
+/// 500 for everything else, without its message, which is for the log.
 [[nodiscard]] serve::HttpResponse failure_page(const std::exception& error,
                                                const std::string& languages);
 

@@ -28,7 +28,7 @@ SplicePipe::Step SplicePipe::fill(int from, std::uint64_t most) {
     if (::pipe2(ends.data(), O_NONBLOCK | O_CLOEXEC) != 0) return Step::refused;
     out_.reset(ends[0]);
     in_.reset(ends[1]);
-    ::fcntl(in_.get(), F_SETPIPE_SZ, static_cast<int>(kRoom));  // where it is not allowed: less
+    ::fcntl(in_.get(), F_SETPIPE_SZ, static_cast<int>(kRoom));  // smaller if not allowed
   }
   const ssize_t n = ::splice(from, nullptr, in_.get(), nullptr,
                              static_cast<std::size_t>(std::min<std::uint64_t>(most, kRoom)),

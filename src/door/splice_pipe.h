@@ -6,16 +6,16 @@
 
 namespace assay::door {
 
-/// Carries bytes from one non-blocking socket to another without copying them into this process.
+/// Carries bytes between non-blocking sockets without copying them into this process.
 class SplicePipe {
  public:
-  /// What one call did. refused: sockets of a kind that the kernel does not connect, or no pipe;
-  /// nothing was taken.
+  /// The result of a call. refused: the kernel does not connect this kind of sockets, or there is
+  /// no pipe; nothing was taken.
   enum class Step { moved, wait, end, refused };
 
-  /// Takes at most `most` bytes of `from`; end: there are no more, or the connection is broken.
+  /// Takes at most `most` bytes from `from`; end: there are no more, or the connection is broken.
   [[nodiscard]] Step fill(int from, std::uint64_t most);
-  /// Gives `to` of what is held; end: it takes no more.
+  /// Writes held bytes to `to`; end: it takes no more.
   [[nodiscard]] Step empty(int to);
   [[nodiscard]] std::uint64_t held() const noexcept { return held_; }
 

@@ -28,7 +28,7 @@ std::optional<std::string> Visits::redeem(const std::string& ticket, jobs::JobId
   const auto found = tickets_.find(sha256(ticket));
   if (found == tickets_.end()) return std::nullopt;
   const Kept kept = found->second;
-  tickets_.erase(found);  // whatever is wrong with it: it was shown
+  tickets_.erase(found);  // even if it is invalid, it has been shown
   if (kept.until_ns <= now_ns || kept.visit.job != job || kept.visit.label != label)
     return std::nullopt;
   return keep(visits_, kept.visit, now_ns, kVisitTime);

@@ -12,7 +12,7 @@ namespace assay::door {
 
 namespace {
 
-// Of RFC 6455.
+// From RFC 6455.
 constexpr std::string_view kWebSocketGuid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 Error bad_frame(const char* why) {

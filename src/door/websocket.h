@@ -7,9 +7,9 @@
 
 namespace assay::door {
 
-// The server's side of WebSockets (RFC 6455), for the terminal in the browser.
+// The server side of WebSockets (RFC 6455), for the terminal in the browser.
 
-/// The value of Sec-WebSocket-Accept for that of Sec-WebSocket-Key.
+/// The Sec-WebSocket-Accept value for a Sec-WebSocket-Key value.
 [[nodiscard]] std::string websocket_accept(std::string_view key);
 
 enum class WebSocketKind : unsigned char {
@@ -31,12 +31,12 @@ inline constexpr std::size_t kMaxWebSocketFrame = std::size_t{1} << 20;
 
 [[nodiscard]] std::string websocket_bytes(WebSocketKind kind, std::string_view content);
 
-/// Takes a browser's frames out of bytes. Pure.
+/// Extracts a browser's frames from bytes. Pure.
 class WebSocketReader {
  public:
   void feed(std::string_view bytes) { bytes_ += bytes; }
-  /// The next whole one. Throws Error of kind config for what a browser does not send: no mask, a
-  /// length over kMaxWebSocketFrame, reserved bits, unknown kinds.
+  /// The next complete frame. Throws Error of kind config for anything a browser does not send: no
+  /// mask, a length over kMaxWebSocketFrame, reserved bits, unknown kinds.
   [[nodiscard]] std::optional<WebSocketFrame> next();
 
  private:

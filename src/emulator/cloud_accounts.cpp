@@ -29,7 +29,7 @@ ServerResponse iam_error(int status, const std::string& title, const std::string
                     {{"error", {{"code", status}, {"message", message}, {"title", title}}}});
 }
 
-/// "20191115T033655Z" → ns since the epoch.
+/// "20191115T033655Z" as ns since the epoch.
 std::optional<std::int64_t> compact_date(const std::string& text) {
   std::tm utc{};
   const char* end = ::strptime(text.c_str(), "%Y%m%dT%H%M%SZ", &utc);
@@ -179,7 +179,7 @@ std::optional<ServerResponse> Accounts::refuse_obs(const ServerRequest& request,
     given = authorization.substr(colon + 1);
     std::string given_date = request.header(vendor + "date");
     if (given_date.empty()) given_date = request.header("date");
-    // As RFC 822 writes it, and with it s3cmd.
+    // Accepts RFC 822's form, which s3cmd uses.
     if (constexpr std::string_view kZone = "+0000"; given_date.ends_with(kZone))
       given_date.replace(given_date.size() - kZone.size(), kZone.size(), "GMT");
     const auto date = http::parse_http_date(given_date);

@@ -11,7 +11,7 @@
 
 namespace assay::emulator {
 
-/// IAM, and the check of what a caller may do. Thread-safe.
+/// IAM, and the check of a caller's permissions. Thread-safe.
 class Accounts {
  public:
   explicit Accounts(const Settings& settings) : settings_(settings) {}
@@ -19,18 +19,18 @@ class Accounts {
   /// POST /v3/auth/tokens and /v3.0/OS-CREDENTIAL/securitytokens.
   [[nodiscard]] ServerResponse handle_iam(const ServerRequest& request);
 
-  /// The service's refusal; nothing when the request may pass.
+  /// The service's refusal; nothing if the request is allowed.
   [[nodiscard]] std::optional<ServerResponse> refuse_obs(const ServerRequest& request,
                                                          const std::string& bucket,
                                                          const std::string& key);
   [[nodiscard]] std::optional<ServerResponse> refuse_modelarts(const ServerRequest& request,
                                                                const std::string& project);
 
-  /// Ends the validity of every token and temporary key issued so far.
+  /// Invalidates every token and temporary key issued so far.
   void expire_all();
-  /// The emulated service's clock, ns since the epoch.
+  /// The emulated service's clock, in ns since the epoch.
   [[nodiscard]] std::int64_t clock() const;
-  /// A URL's query that allows `method` on an object for some minutes.
+  /// The query of a URL that allows `method` on an object for some minutes.
   [[nodiscard]] http::Query sign_url(const std::string& method, const std::string& bucket,
                                      const std::string& key, int seconds) const;
 
@@ -54,11 +54,11 @@ class Accounts {
 
   const Settings& settings_;
   std::mutex mutex_;
-  std::map<std::string, std::int64_t> tokens_;  // → when they expire, ns since the epoch
+  std::map<std::string, std::int64_t> tokens_;  // → expiry, in ns since the epoch
   std::map<std::string, Temporary> temporary_;  // by access key
 };
 
-/// Replies in the form of each service.
+/// Replies in each service's form.
 [[nodiscard]] ServerResponse obs_error(int status, const std::string& code,
                                        const std::string& message,
                                        const std::string& resource = {});

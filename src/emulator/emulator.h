@@ -16,9 +16,9 @@ namespace assay::emulator {
 
 class ModelArtsService;
 
-/// IAM, OBS and ModelArts behind one port. /v3… is IAM, /v1/PROJECT/… and /v2/PROJECT/… is
-/// ModelArts, /_emulator/… is the control that tests use, all else is OBS: path style, or virtual
-/// host when the Host is BUCKET.<obs_domain>.
+/// IAM, OBS and ModelArts behind one port. /v3… is IAM, /v1/PROJECT/… and /v2/PROJECT/… are
+/// ModelArts, /_emulator/… is the tests' control interface, and everything else is OBS: path style,
+/// or virtual host if the Host is BUCKET.<obs_domain>.
 class Emulator final : public Handler {
  public:
   explicit Emulator(Settings settings);
@@ -49,7 +49,7 @@ class Emulator final : public Handler {
   std::mutex mutex_;
   std::map<std::string, std::uint64_t> counts_;  // "PUT obs" → requests
   std::uint64_t received_bytes_ = 0;
-  std::uint64_t sent_object_bytes_ = 0;  // to clients; what jobs download does not count
+  std::uint64_t sent_object_bytes_ = 0;  // to clients, not counting jobs' downloads
 };
 
 }  // namespace assay::emulator

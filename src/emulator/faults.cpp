@@ -65,7 +65,7 @@ std::optional<Fault> Faults::meet(const ServerRequest& request) {
 }
 
 std::optional<Fault> Faults::take(const ServerRequest& request, bool at_head) {
-  // Each request counts once for each fault: at its head, or when all of it is there.
+  // A request counts once per fault: at its head, or when it is complete.
   const bool spooled = !request.body_file.empty();
   const std::lock_guard lock(mutex_);
   for (auto& fault : faults_) {

@@ -12,28 +12,28 @@
 
 namespace assay::emulator {
 
-/// What goes wrong, for which requests, and how often.
+/// A failure to simulate, for which requests and how often.
 struct Fault {
   enum class Kind {
-    status,        ///< answered with `status`, not carried out
-    html,          ///< answered with a page, as a captive portal does
-    drop_request,  ///< closed after `bytes` of the request's body
-    drop_reply,    ///< carried out, then closed without an answer
-    cut_reply,     ///< carried out, closed after `bytes` of the answer's body
-    delay,         ///< carried out, answered after `delay`
-    drip,          ///< carried out, answered with one byte every `delay`
+    status,        ///< answers with `status` and does nothing
+    html,          ///< answers with a page, like a captive portal
+    drop_request,  ///< closes after `bytes` of the request's body
+    drop_reply,    ///< carries out the request, then closes without an answer
+    cut_reply,     ///< carries it out, closes after `bytes` of the answer's body
+    delay,         ///< carries it out, answers after `delay`
+    drip,          ///< carries it out, answers with one byte every `delay`
   };
   Kind kind = Kind::status;
   std::string method;     ///< empty: any
-  std::string path;       ///< a part of the path; empty: any
-  std::string parameter;  ///< a name that the query must have; empty: any
+  std::string path;       ///< part of the path; empty: any
+  std::string parameter;  ///< a name required in the query; empty: any
   int status = 503;
-  std::string code;  ///< the service's error code
+  std::string code;  ///< the service's
   std::optional<int> retry_after;
   std::uint64_t bytes = 0;
   std::chrono::milliseconds delay{};
-  int skip = 0;   ///< matching requests that pass first
-  int count = 1;  ///< matching requests that fail then; -1 = all
+  int skip = 0;   ///< how many matching requests pass first
+  int count = 1;  ///< how many matching requests then fail; -1 = all
 };
 
 /// Throws Error of kind config for JSON that is not a fault.
@@ -44,9 +44,9 @@ class Faults {
  public:
   void add(Fault fault);
   void clear();
-  /// The drop_request that a request with a spooled body meets once its head was read; uses it up.
+  /// The drop_request for a request with a spooled body whose head was read, if any; uses it up.
   [[nodiscard]] std::optional<Fault> meet_at_head(const ServerRequest& request);
-  /// The fault that the whole request meets, if any; uses it up.
+  /// The fault for the complete request, if any; uses it up.
   [[nodiscard]] std::optional<Fault> meet(const ServerRequest& request);
 
  private:

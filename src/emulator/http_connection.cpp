@@ -25,7 +25,7 @@ using asio::ip::tcp;
 constexpr std::size_t kMaxHead = 64 << 10;
 constexpr std::size_t kMaxBody = 16 << 20;
 constexpr std::size_t kPiece = 256 << 10;
-// A small request comes whole with the first read.
+// A small request arrives completely with the first read.
 constexpr std::size_t kFirstRead = 16 << 10;
 
 /// Ends the connection without an answer.
@@ -52,7 +52,7 @@ std::string_view reason(int status) {
   return found == kReasons.end() ? "Status" : found->second;
 }
 
-/// False when the text is not an HTTP/1.1 head.
+/// Returns false if the text is not an HTTP/1.1 head.
 bool parse_head(std::string_view text, ServerRequest& request) {
   const std::size_t end = text.find("\r\n");
   const std::string_view line = text.substr(0, end);
@@ -97,7 +97,7 @@ class Connection {
       const bool keep = to_lower(request.header("connection")) != "close";
       const Intake intake = handler_.intake(request);
       if (intake.refusal) {
-        // The body is still on its way: answering and closing is all that HTTP/1.1 leaves.
+        // The body is still arriving: HTTP/1.1 only allows answering and closing.
         co_await drain(request);
         co_await send(request, *intake.refusal);
       } else {
@@ -243,7 +243,7 @@ class Connection {
   tcp::socket socket_;
   Handler& handler_;
   asio::steady_timer timer_;
-  std::string buffer_;  // read, but not yet used
+  std::string buffer_;  // read but not yet used
   std::string piece_;
 };
 
@@ -255,7 +255,7 @@ asio::awaitable<void> serve_connection(tcp::socket socket, Handler& handler) {
     co_await connection.serve();
   } catch (const Hangup&) {
   } catch (const std::system_error&) {
-    // The other side went away.
+    // The other side closed the connection.
   } catch (const std::exception& e) {
     fmt::print(stderr, "assay-cloud-emulator: {}\n", e.what());
   }

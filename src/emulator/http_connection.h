@@ -6,7 +6,7 @@
 
 namespace assay::emulator {
 
-/// Serves one connection until either side closes it. The socket's executor is a strand.
+/// Serves a connection until either side closes it. The socket's executor must be a strand.
 [[nodiscard]] asio::awaitable<void> serve_connection(asio::ip::tcp::socket socket,
                                                      Handler& handler);
 

@@ -10,21 +10,21 @@
 
 namespace assay::emulator {
 
-/// What happens to a job that really runs.
+/// A fault for a job that really runs.
 struct JobFault {
   enum class Kind {
-    never_start,  ///< stays pending until it is stopped
-    fail,         ///< the processes of one instance are killed
-    hang,         ///< all processes are suspended; the job runs on
+    never_start,  ///< stays pending until stopped
+    fail,         ///< kills the processes of one instance
+    hang,         ///< suspends all processes; the job continues
     preempt,      ///< taken away: Abnormal
-    reschedule,   ///< taken away, pending again, started again from its beginning
-    kill,         ///< stopped by another user, as from the console
+    reschedule,   ///< taken away, pending again, restarted from the beginning
+    kill,         ///< stopped by another user, as if from the console
   };
   Kind kind = Kind::fail;
-  std::string job;      ///< a part of its name; empty: any
-  Nanoseconds after{};  ///< the time it has run by then
-  int task = 0;         ///< the instance that fails
-  int count = 1;        ///< jobs that meet it
+  std::string job;      ///< part of its name; empty: any
+  Nanoseconds after{};  ///< running time before the fault
+  int task = 0;         ///< the failing instance
+  int count = 1;        ///< number of jobs affected
 };
 
 /// Throws Error of kind config for JSON that is not a fault.
@@ -35,7 +35,7 @@ class JobFaults {
  public:
   void add(JobFault fault);
   void clear();
-  /// The fault that a job which is started now meets, if any; uses it up.
+  /// The fault for a job being started, if any; uses it up.
   [[nodiscard]] std::optional<JobFault> take(const std::string& name);
 
  private:

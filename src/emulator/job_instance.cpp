@@ -74,7 +74,7 @@ std::vector<std::string> JobInstance::command(const std::string& python) const {
   const std::string boot =
       (workdir_ / job_.boot_file.substr(std::min(job_.code_dir.size(), job_.boot_file.size())))
           .string();
-  // $0 is the boot file, and what it is given is "$@".
+  // $0 is the boot file, and its arguments are "$@".
   std::vector<std::string> argv{
       "bash", "-c",
       fmt::format("pre=$(dirname \"$0\")/ma-pre-start.sh; if [ -f \"$pre\" ]; then . \"$pre\"; fi; "

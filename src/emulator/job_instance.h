@@ -11,23 +11,23 @@
 
 namespace assay::emulator {
 
-/// One instance ("container") of a job: a folder with its code, inputs and outputs, and the
-/// environment that ModelArts gives it. Used by one thread.
+/// An instance ("container") of a job: a folder with its code, inputs and outputs, and the
+/// environment that ModelArts provides. Used by one thread.
 class JobInstance {
  public:
-  /// `root` is the job's folder; instance `index` has a folder of its own there.
+  /// `root` is the job's folder, in which instance `index` has its own folder.
   JobInstance(const JobToRun& job, int index, const std::filesystem::path& root);
 
-  /// Downloads code and inputs from the store; throws an Error that names what is missing.
+  /// Downloads code and inputs from the store; throws an Error that names anything missing.
   void prepare(ObsStore& store);
-  /// Uploads what is new in the outputs, and the log when it grew.
+  /// Uploads new outputs, and the log if it grew.
   void upload(ObsStore& store);
 
-  /// How many processes it has: one for every card, or one.
+  /// The number of its processes: one per card, or one.
   [[nodiscard]] int processes() const noexcept;
-  /// The command of a process; sources ma-pre-start.sh beside the boot file first.
+  /// A process's command; it first sources ma-pre-start.sh beside the boot file.
   [[nodiscard]] std::vector<std::string> command(const std::string& python) const;
-  /// "NAME=value", complete: of this process's environment only PATH and LANG are passed on.
+  /// The complete "NAME=value" environment: only PATH and LANG come from this process.
   [[nodiscard]] std::vector<std::string> environment(int process) const;
   [[nodiscard]] const std::filesystem::path& workdir() const noexcept { return workdir_; }
   [[nodiscard]] const std::filesystem::path& log() const noexcept { return log_; }

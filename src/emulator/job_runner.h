@@ -12,10 +12,10 @@
 
 namespace assay::emulator {
 
-/// The state of a job, as its runner sees it. A `lost` job was taken away (preempted).
+/// A job's state according to its runner. A `lost` job was taken away (preempted).
 enum class JobStage { pending, running, stopping, completed, failed, stopped, lost };
 
-/// What ModelArts calls a stage: the number of v1's JOBSTAT_*, and the phase of v2.
+/// ModelArts's names for a stage: the number of v1's JOBSTAT_*, and v2's phase.
 struct StageName {
   int v1;
   std::string_view v2;
@@ -31,21 +31,21 @@ struct StageName {
   return kNames[static_cast<std::size_t>(stage)];
 }
 
-/// How the processes of one instance ended.
+/// How an instance's processes ended.
 struct TaskEnd {
-  int exit_code = 0;  ///< the first that is not 0; 128 + signal
+  int exit_code = 0;  ///< the first nonzero one; 128 + signal
   std::string message;
 };
 
 struct JobProgress {
   JobStage stage = JobStage::pending;
   std::int64_t started_ns = 0;   ///< since the epoch; 0 before it runs
-  std::int64_t ended_ns = 0;     ///< 0 before it ended
-  int restarts = 0;              ///< how often it was taken away and started again
-  std::vector<TaskEnd> tasks{};  ///< by instance; empty before they ended
+  std::int64_t ended_ns = 0;     ///< 0 until it ends
+  int restarts = 0;              ///< how often it was taken away and restarted
+  std::vector<TaskEnd> tasks{};  ///< by instance; empty until they end
 };
 
-/// An input or output: a name, and where it is in OBS ("/bucket/folder/").
+/// An input or output: a name, and its place in OBS ("/bucket/folder/").
 struct JobData {
   std::string name;
   std::string url;
@@ -56,15 +56,15 @@ struct JobToRun {
   std::string name;
   std::string code_dir;   ///< "/bucket/code/"
   std::string boot_file;  ///< "/bucket/code/train.py"
-  std::string command{};  ///< of a job with an image of its own, instead of the boot file
+  std::string command{};  ///< for a job with its own image, replaces the boot file
   int nodes = 1;
-  int cards = 0;          ///< of one node
-  bool per_card = false;  ///< whether the boot file is started once for every card, or every node
+  int cards = 0;          ///< per node
+  bool per_card = false;  ///< start the boot file once per card instead of once per node
   std::vector<std::pair<std::string, std::string>> parameters{};
   std::vector<JobData> inputs{};
   std::vector<JobData> outputs{};
   std::map<std::string, std::string> environment{};
-  std::vector<std::string> logs{};  ///< where the log of every node goes; may be empty
+  std::vector<std::string> logs{};  ///< for every node's log; may be empty
   Nanoseconds time_limit{};         ///< the job's own; 0 = none
 };
 
@@ -74,9 +74,9 @@ class JobRunner {
   virtual ~JobRunner() = default;
   virtual void start(const JobToRun& job) = 0;
   [[nodiscard]] virtual JobProgress progress(const std::string& id) = 0;
-  /// Ends a job that has not ended; the stage is `stopping` or `stopped` afterwards.
+  /// Ends a job that has not ended; its stage is then `stopping` or `stopped`.
   virtual void stop(const std::string& id) = 0;
-  /// Everything that the task has written so far.
+  /// The task's entire output so far.
   [[nodiscard]] virtual std::string log(const std::string& id, int task) = 0;
 };
 

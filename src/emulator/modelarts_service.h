@@ -20,7 +20,7 @@ class ModelArtsService {
                    JobFaults& faults);
   ~ModelArtsService();
 
-  /// Checks the caller's identity, and answers.
+  /// Checks the caller's identity and answers.
   [[nodiscard]] ServerResponse handle(const ServerRequest& request);
 
  private:
@@ -29,7 +29,7 @@ class ModelArtsService {
     std::string name;
     std::int64_t created_ms = 0;
     int nodes = 1;
-    Json body;  // as it was created
+    Json body;  // from its creation
   };
   struct OldVersion {
     int id = 0;
@@ -82,10 +82,10 @@ class ModelArtsService {
   int next_version_id_ = 13230;
 };
 
-/// "/bucket/a/b" or "obs://bucket/a/b" → bucket and key; empty when it is neither.
+/// Splits "/bucket/a/b" or "obs://bucket/a/b" into bucket and key; empty for anything else.
 [[nodiscard]] std::pair<std::string, std::string> split_obs_path(std::string_view path);
 
-/// The accelerators of one node of a flavor, as Settings lists it.
+/// A flavor's accelerators per node, as listed in Settings.
 [[nodiscard]] int cards_of(const Json& flavor);
 
 }  // namespace assay::emulator

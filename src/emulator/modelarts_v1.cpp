@@ -63,7 +63,7 @@ ServerResponse ModelArtsService::handle_v1(const ServerRequest& request, const P
   if (path.size() == 1) return method == "POST" ? create_old(request) : list_old(request);
   const auto job = std::find_if(old_jobs_.begin(), old_jobs_.end(),
                                 [&](const OldJob& j) { return j.id == as_int(path[1]); });
-  // As the service does: it answered, and that is a 200 to it.
+  // Like the service, which considers any answer a 200.
   if (job == old_jobs_.end()) return failed(200, "ModelArts.0104", "The job does not exist.");
   if (path.size() == 2 && method == "DELETE") {
     for (const auto& version : job->versions) runner_->stop(version.run_id);
@@ -121,7 +121,7 @@ JobToRun ModelArtsService::to_run(const OldJob& job, const OldVersion& version) 
   run.per_card = run.cards > 0;
   for (const auto& parameter : config.value("parameter", Json::array()))
     run.parameters.emplace_back(text_at(parameter, "label"), text_at(parameter, "value"));
-  // The service itself passes s3:// addresses, which the job reads with moxing: not here.
+  // The service passes s3:// addresses, which the job reads with moxing: not available here.
   if (const std::string url = text_at(config, "data_url"); !url.empty())
     run.inputs.push_back({"data_url", url});
   if (const std::string url = text_at(config, "train_url"); !url.empty())
@@ -147,7 +147,7 @@ ServerResponse ModelArtsService::create_old(const ServerRequest& request) {
   job.resource_id = fmt::format("job{:08x}", job.id * 2654435761U);
   old_jobs_.push_back(job);
   const OldVersion version = start_version(old_jobs_.back(), body.at("config"));
-  // The service's sample shows numbers as strings here.
+  // The service's sample shows numbers as strings.
   return json_reply(200, {{"is_success", true},
                           {"job_id", fmt::format("{}", job.id)},
                           {"job_name", name},

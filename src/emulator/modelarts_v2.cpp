@@ -186,7 +186,7 @@ JobToRun ModelArtsService::to_run(const Job& job) const {
   const Json environment = algorithm.value("environments", Json::object());
   for (const auto& item : environment.items())
     if (item.value().is_string()) run.environment[item.key()] = item.value().get<std::string>();
-  // With rank tables the engine of Ascend starts the boot file on every card by itself.
+  // With rank tables, the Ascend engine itself starts the boot file on every card.
   run.per_card = run.cards > 0 && run.command.empty() && !run.environment.contains("MA_RUN_METHOD");
   const std::string logs = text_at_path(job.body, "spec/log_export_path/obs_url");
   for (int i = 0; i < job.nodes && !logs.empty(); ++i)

@@ -34,7 +34,7 @@ struct Range {
   std::uint64_t last = 0;
 };
 
-/// The range of "bytes=…"; nothing when it cannot be satisfied.
+/// The range in "bytes=…"; nothing if it cannot be satisfied.
 std::optional<Range> parse_range(std::string_view text, std::uint64_t size) {
   text.remove_prefix(std::min<std::size_t>(6, text.size()));
   const std::size_t dash = text.find('-');
@@ -53,7 +53,7 @@ std::optional<Range> parse_range(std::string_view text, std::uint64_t size) {
   return range;
 }
 
-/// The parts that a CompleteMultipartUpload names, in its order; tags without quotes. None when the
+/// The parts named by a CompleteMultipartUpload, in its order; tags without quotes. Empty if the
 /// body is not one.
 std::vector<std::pair<int, std::string>> named_parts(const std::string& body) {
   std::vector<std::pair<int, std::string>> parts;
@@ -72,7 +72,7 @@ std::vector<std::pair<int, std::string>> named_parts(const std::string& body) {
 ObsStore::ObsStore(const Settings& settings) : data_(settings.root / "objects") {
   make_directories(data_);
   for (const auto& bucket : settings.buckets) buckets_[bucket];
-  // What an earlier emulator left in the folder stays: its numbers are not given again.
+  // Keeps what an earlier emulator left in the folder, and does not reuse its numbers.
   for (const auto& entry : std::filesystem::directory_iterator(data_))
     last_file_ =
         std::max(last_file_.load(),

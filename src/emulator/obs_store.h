@@ -14,13 +14,13 @@
 
 namespace assay::emulator {
 
-/// Buckets and objects. Contents are files below Settings::root, the index is in memory.
+/// Buckets and objects. Contents are files below Settings::root; the index is in memory.
 /// Thread-safe.
 class ObsStore {
  public:
   explicit ObsStore(const Settings& settings);
 
-  /// For a body that may become an object. Nobody else gets this name.
+  /// A unique name for a body that may become an object.
   [[nodiscard]] std::filesystem::path new_file();
 
   /// Answers an authorized request. `key` is empty for operations on the bucket itself.
@@ -31,12 +31,12 @@ class ObsStore {
   /// Whether any object's key starts with `prefix`.
   [[nodiscard]] bool has_prefix(const std::string& bucket, const std::string& prefix);
   void put_text(const std::string& bucket, const std::string& key, const std::string& content);
-  /// Stores a copy of `file` as it is now. False when it is gone; throws Error of kind environment
-  /// when it cannot be copied.
+  /// Stores a copy of the current `file`. Returns false if it is gone; throws Error of kind
+  /// environment if it cannot be copied.
   bool put_file(const std::string& bucket, const std::string& key,
                 const std::filesystem::path& file);
-  /// Copies every object whose key starts with `prefix` below `folder`, and returns their number.
-  /// Keys that would lead out of the folder are skipped. Throws Error of kind environment.
+  /// Copies every object whose key starts with `prefix` to files below `folder`, and returns their
+  /// number. Skips keys that would lead out of the folder. Throws Error of kind environment.
   std::size_t fetch(const std::string& bucket, const std::string& prefix,
                     const std::filesystem::path& folder);
 

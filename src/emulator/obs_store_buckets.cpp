@@ -1,4 +1,4 @@
-// Buckets, and what is asked of many objects at once.
+// Buckets, and requests for many objects at once.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ namespace assay::emulator {
 namespace {
 
 constexpr const char* kOwner = "emulated";
-/// Clients ask for these before they do anything; a bucket of the emulator has none of them.
+/// Clients request these before anything else; the emulator's buckets have none of them.
 constexpr std::array<const char*, 7> kUnsetSettings{"policy",  "cors",       "lifecycle", "tagging",
                                                     "website", "encryption", "versioning"};
 
@@ -46,7 +46,7 @@ ServerResponse ObsStore::list_buckets(const ServerRequest& request) const {
 }
 
 ServerResponse ObsStore::acl(const ServerRequest& request) const {
-  if (request.method == "PUT") return {};  // everything is its owner's, whatever is asked for
+  if (request.method == "PUT") return {};  // ignored: everything belongs to its owner
   pugi::xml_document document;
   pugi::xml_node policy = document.append_child("AccessControlPolicy");
   add_text(policy.append_child("Owner"), "ID", kOwner);

@@ -7,7 +7,7 @@
 #include "core/time.h"
 #include "emulator/obs_store.h"
 
-// Objects to and from the folders of jobs.
+// Transfers objects to and from the folders of jobs.
 
 namespace assay::emulator {
 
@@ -15,7 +15,7 @@ bool ObsStore::put_file(const std::string& bucket, const std::string& key,
                         const std::filesystem::path& file) {
   Segment segment;
   segment.file = new_file();
-  // Copied without the lock: a large file would keep all requests waiting.
+  // Copied without the lock, because a large file would block all requests.
   std::error_code ec;
   if (!std::filesystem::copy_file(file, segment.file, ec)) {
     if (ec == std::errc::no_such_file_or_directory) return false;

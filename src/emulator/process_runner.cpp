@@ -55,7 +55,7 @@ void ProcessRunner::start(const JobToRun& spec) {
   job->fault = faults_.take(spec.name);
   Job& placed = *job;
   jobs_[spec.id] = std::move(job);
-  // Its processes are killed by the kernel when the thread that started them ends.
+  // The kernel kills the job's processes when the thread that started them ends.
   placed.thread = std::thread([this, &placed] { run(placed); });
 }
 
@@ -195,7 +195,7 @@ void ProcessRunner::watch(Job& job, std::vector<JobInstance>& instances,
                           std::vector<Process>& living, Ending& ending) {
   const std::int64_t start = mono_now_ns();
   std::int64_t upload_at = start;
-  std::int64_t kill_at = 0;  // 0: not asked to end yet
+  std::int64_t kill_at = 0;  // 0: not yet asked to end
   bool fault_met = !job.fault.has_value();
   Nanoseconds longest = settings_.job_time;
   if (job.spec.time_limit.count() > 0) longest = std::min(longest, job.spec.time_limit);
@@ -208,7 +208,7 @@ void ProcessRunner::watch(Job& job, std::vector<JobInstance>& instances,
     }
     std::erase_if(living, [&](Process& process) {
       const auto status = process.child.poll();
-      // A process that ends because it was asked to has not failed.
+      // A process that ends on request has not failed.
       if (status && kill_at == 0) note(ending.tasks, process.task, *status);
       return status.has_value();
     });

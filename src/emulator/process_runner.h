@@ -19,13 +19,13 @@
 
 namespace assay::emulator {
 
-/// Runs jobs as processes of this machine, below Settings::root / "jobs". A process that fails ends
-/// the job; nothing that a job started outlives it or this object, except what left the job's
-/// environment behind. Bounded by Settings: CPU time of a process, time of a job, processes at once
-/// (a job waits, pending, until there is room).
+/// Runs jobs as processes of this machine, below Settings::root / "jobs". A failing process ends
+/// the job; nothing that a job started outlives it or this object, except processes that dropped
+/// the job's environment. Settings limit the CPU time of a process, the time of a job, and the
+/// number of processes at once (a job stays pending until there is room).
 class ProcessRunner final : public JobRunner {
  public:
-  /// What is given must outlive it.
+  /// The arguments must outlive this.
   ProcessRunner(const Settings& settings, ObsStore& store, JobFaults& faults);
   ~ProcessRunner() override;
 
@@ -37,7 +37,7 @@ class ProcessRunner final : public JobRunner {
  private:
   struct Job {
     JobToRun spec;
-    std::string mark;  // of its processes, in their environment
+    std::string mark;  // in the environment of its processes
     std::filesystem::path folder;
     std::optional<JobFault> fault;
     JobProgress progress;
@@ -52,7 +52,7 @@ class ProcessRunner final : public JobRunner {
   struct Ending {
     JobStage stage = JobStage::completed;
     std::vector<TaskEnd> tasks;
-    bool again = false;  // whether it must be run again
+    bool again = false;  // must be run again
   };
 
   void run(Job& job);
@@ -62,7 +62,7 @@ class ProcessRunner final : public JobRunner {
                  std::vector<Process>& living) const;
   void watch(Job& job, std::vector<JobInstance>& instances, std::vector<Process>& living,
              Ending& ending);
-  /// True when the job is to end now.
+  /// Returns true if the job must end now.
   bool meet_fault(const Job& job, const std::vector<Process>& living, Ending& ending) const;
   void finish(Job& job, JobStage stage, std::vector<TaskEnd> tasks);
 
@@ -72,7 +72,7 @@ class ProcessRunner final : public JobRunner {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, std::unique_ptr<Job>> jobs_;
-  int living_ = 0;  // processes that jobs may have now
+  int living_ = 0;  // processes that jobs have now
 };
 
 }  // namespace assay::emulator

@@ -35,8 +35,8 @@ struct HttpServer::State {
   asio::ip::tcp::acceptor acceptor{context};
   asio::signal_set signals{context, SIGTERM, SIGINT};
   std::atomic<std::uint64_t> connections{0};
-  // A connection stays with one thread: threads that take over from each other would have to be
-  // woken for every piece of work.
+  // A connection stays with one thread: handing it over would require waking a thread for every
+  // piece of work.
   std::vector<std::unique_ptr<asio::io_context>> others;
 
   asio::awaitable<void> accept() {

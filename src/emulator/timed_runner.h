@@ -8,7 +8,7 @@
 
 namespace assay::emulator {
 
-/// Runs nothing: a job is pending, then running, then completed, each after its time.
+/// Runs nothing: each job is pending, then running, then completed, for fixed times.
 class TimedRunner final : public JobRunner {
  public:
   TimedRunner(Nanoseconds pending, Nanoseconds running) : pending_(pending), running_(running) {}
@@ -16,7 +16,7 @@ class TimedRunner final : public JobRunner {
   void start(const JobToRun& job) override;
   [[nodiscard]] JobProgress progress(const std::string& id) override;
   void stop(const std::string& id) override;
-  /// One line for every tenth of a second that the job ran.
+  /// One line per tenth of a second that the job ran.
   [[nodiscard]] std::string log(const std::string& id, int task) override;
 
  private:

@@ -10,18 +10,18 @@
 
 namespace assay::entry {
 
-// What goes over a stream between who enters a job and the program there: frames of a letter, four
-// bytes of length, the highest first, and the content.
+// The protocol between a person who enters a job and the program there. A frame is a letter, its
+// length in four bytes (highest first), and the content.
 
 enum class FrameKind : char {
-  command = 'c',       ///< the first one: ProgramRequest
-  input = 'i',         ///< bytes for its stdin, or its terminal
-  end_of_input = 'z',  ///< its stdin ends; the stream stays
+  command = 'c',       ///< ProgramRequest; the first frame
+  input = 'i',         ///< bytes for its stdin or terminal
+  end_of_input = 'z',  ///< its stdin ends, the stream continues
   window = 'w',        ///< Window
-  output = 'o',        ///< bytes of its stdout, or its terminal
-  error = 'e',         ///< bytes of its stderr
-  exit = 'x',          ///< ProgramEnd: the last one
-  failure = 'f',       ///< the last one, in words: it was not started, or is ended from outside
+  output = 'o',        ///< bytes from its stdout or terminal
+  error = 'e',         ///< bytes from its stderr
+  exit = 'x',          ///< ProgramEnd; the last frame
+  failure = 'f',       ///< words; the last frame: it was not started, or was ended from outside
 };
 
 inline constexpr std::size_t kMaxFrame = 64U << 10;
@@ -31,13 +31,13 @@ struct Frame {
   std::string content{};
 };
 
-/// What is to be run.
+/// The program to run.
 struct ProgramRequest {
   std::vector<std::string> argv{};  ///< empty: a shell
   bool terminal = false;
   int columns = 80;
   int rows = 24;
-  std::string term = "xterm-256color";  ///< TERM, of a terminal
+  std::string term = "xterm-256color";  ///< TERM for a terminal
 
   static void fields(auto& self, auto&& field) {
     field.optional("argv", self.argv);
@@ -68,19 +68,19 @@ struct ProgramEnd {
   }
 };
 
-/// Content of more than kMaxFrame bytes becomes several frames.
+/// Splits content of more than kMaxFrame bytes into several frames.
 [[nodiscard]] std::string frame_bytes(FrameKind kind, std::string_view content = {});
 
-/// Takes frames out of bytes that come in pieces of any size. Pure.
+/// Extracts frames from bytes in pieces of any size. Pure.
 class FrameReader {
  public:
   void feed(std::string_view bytes) { bytes_ += bytes; }
-  /// The next whole one. Throws Error of kind config for what is no frame.
+  /// The next complete frame. Throws Error of kind config for an invalid one.
   [[nodiscard]] std::optional<Frame> next();
 
  private:
   std::string bytes_;
-  std::size_t from_ = 0;  // of bytes_: what was taken is dropped now and then
+  std::size_t from_ = 0;  // offset in bytes_; consumed bytes are dropped occasionally
 };
 
 }  // namespace assay::entry

@@ -64,7 +64,7 @@ UniqueFd connect_to_port(const NodeRequest& request, const RankPlace& place) {
   return fd;
 }
 
-// With the answer, in one message.
+// Sends the connection and the answer in one message.
 void pass_on(const UniqueFd& connection) {
   std::string line = answer_line({});
   iovec text{line.data(), line.size()};
@@ -94,10 +94,10 @@ bool write_bytes(int fd, std::string_view bytes) {
   return true;
 }
 
-// Both directions; each ends with its source.
+// Carries bytes in both directions; each direction ends with its source.
 void carry(const UniqueFd& connection) {
   std::array<char, 256U << 10> buffer{};
-  // The last one tells that nobody reads any more.
+  // The last entry shows when nobody reads any more.
   std::array<pollfd, 3> from{
       {{STDIN_FILENO, POLLIN, 0}, {connection.get(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}}};
   const std::array<int, 2> to{connection.get(), STDOUT_FILENO};
@@ -130,8 +130,8 @@ int connect(const NodeRequest& request, const RankPlace& place) {
   return 0;
 }
 
-/// Becomes the agent in the container of the rank, which does what is wanted there: the variable
-/// that leads to the container is not inside.
+/// Becomes the agent in the rank's container, which handles the request there; the variable that
+/// leads to the container is not set inside.
 int enter_container(NodeRequest request, const RankPlace& place, const std::string& words) {
   const Json list = parse_json(words, std::string(kContainerVariable));
   std::vector<std::string> argv;
@@ -139,9 +139,9 @@ int enter_container(NodeRequest request, const RankPlace& place, const std::stri
     const auto text = word.get<std::string>();
     argv.push_back(text == "{pid}" ? std::to_string(place.pid) : text);
   }
-  request.pass = false;  // bytes come out of a container, not descriptors
+  request.pass = false;  // a container passes bytes, not descriptors
   argv.insert(argv.end(), {"--enter", dump_line(fields_to_json(request))});
-  const auto program = find_program(argv.front());  // in this process's PATH, not the rank's
+  const auto program = find_program(argv.front());  // uses this process's PATH, not the rank's
   if (!program)
     throw Obstructed{{Obstacle::failed, argv.front() + " is not installed on the node any more"}};
   argv.front() = *program;
@@ -152,7 +152,7 @@ int obey(const NodeRequest& request) {
   const auto place = find_place(request.round, request.pid);
   if (!place)
     throw Obstructed{{Obstacle::no_round, "what ran here has ended, or has not started yet"}};
-  // A port is the node's: containers of jobs share its network.
+  // Ports belong to the node, because jobs' containers share its network.
   const std::string container = place->variable(kContainerVariable);
   if (!container.empty() && request.wanted != Wanted::port)
     return enter_container(request, *place, container);

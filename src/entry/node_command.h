@@ -9,20 +9,20 @@
 
 namespace assay::entry {
 
-/// `assay-agent --enter REQUEST`: answers on stdout, and does what is wanted until stdin ends or
-/// the round does. Gives the exit code.
+/// `assay-agent --enter REQUEST`: answers on stdout and handles the request until stdin or the
+/// round ends. Returns the exit code.
 [[nodiscard]] int run_node_command(const std::string& request);
 
-/// Something is in the way.
+/// Thrown when something is in the way.
 struct Obstructed {
   NodeAnswer answer{};
 };
 
-// The kinds of what is wanted. Each throws Obstructed before it has answered.
+// Handlers for the kinds of requests. Each throws Obstructed before answering, if at all.
 
-/// A service's socket, started where it is wanted.
+/// Connects to a service's socket, starting the service if requested.
 [[nodiscard]] UniqueFd connect_to_service(const NodeRequest& request, const RankPlace& place);
-/// Answers, and runs the program of the first frame.
+/// Answers, then runs the program in the first frame.
 int run_program(const NodeRequest& request, const RankPlace& place);
 /// Answers with what is there, and takes curves from stdin to where a service looks for them.
 int take_curves(const NodeRequest& request);

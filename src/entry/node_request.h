@@ -10,10 +10,10 @@
 
 namespace assay::entry {
 
-/// What is wanted on a node.
+/// The thing requested on a node.
 enum class Wanted {
   port,     ///< a connection to a port of this node's loopback address
-  service,  ///< a connection to a program that the platform starts beside the job
+  service,  ///< a connection to a program that the platform runs beside the job
   program,  ///< a program with its streams, in frames (frame.h)
   ssh,      ///< the protocol of SSH
   /// That a folder of curves is taken, which comes as a stream of transfer/stream.h: a service that
@@ -35,16 +35,16 @@ inline constexpr const char* kShowsCurves = "tensorboard";
 
 /// The argument of `assay-agent --enter`. There is no secret in it: arguments can be seen.
 struct NodeRequest {
-  std::string round{};  ///< ASSAY_ROUND_ID of the round beside which it is
-  int pid = 0;          ///< of the rank whose environment, folder and processors it gets
+  std::string round{};  ///< ASSAY_ROUND_ID of the neighboring round
+  int pid = 0;          ///< the rank that provides environment, folder and processors
   Wanted wanted = Wanted::program;
   int port = 0;
   std::string service{};  ///< "jupyter"
-  /// A service that does not run is started; else that is an error.
+  /// Starts a service that is not running; otherwise that is an error.
   bool start = false;
-  /// The connection itself is handed over (SCM_RIGHTS) with the answer, and the agent ends.
+  /// Hands over the connection itself (SCM_RIGHTS) with the answer, after which the agent ends.
   bool pass = false;
-  std::string key{};  ///< of ssh: a line of authorized_keys
+  std::string key{};  ///< for ssh: a line of authorized_keys
 
   static void fields(auto& self, auto&& field) {
     field("round", self.round);
@@ -58,13 +58,13 @@ struct NodeRequest {
   }
 };
 
-/// Why something cannot be had.
+/// Why a request cannot be met.
 enum class Obstacle {
   none,
   no_round,       ///< the round has ended
   refused,        ///< nothing listens on the port
-  not_started,    ///< the service
-  ended,          ///< the service ran, and has ended
+  not_started,    ///< the service is not running
+  ended,          ///< the service has ended
   not_installed,  ///< on the node
   failed,
 };
@@ -80,8 +80,8 @@ constexpr auto enum_names(Obstacle) {
                                             {failed, "failed"}});
 }
 
-/// The first line that the agent writes, after kAnswerMark; what follows are bytes of what was
-/// wanted. Before it there may be what a login shell prints.
+/// The agent's first line, after kAnswerMark; the requested stream follows. Output of a login shell
+/// may precede it.
 struct NodeAnswer {
   Obstacle obstacle = Obstacle::none;
   std::string words{};                          ///< what is in the way

@@ -25,12 +25,12 @@ namespace assay::entry {
 namespace {
 
 constexpr Nanoseconds kHangUpGrace = std::chrono::seconds(2);
-// Of what a program has left in its pipes when it has ended, though others may hold them open.
+// How long to read an ended program's pipes, which others may hold open.
 constexpr Nanoseconds kDrainLimit = std::chrono::milliseconds(300);
 
-/// The user's shell in /etc/passwd; empty without one. The agent is a static program, and getpwuid
-/// would load the name services of the node's own C library, which may be of another version.
-/// Users of a directory service have SHELL from sshd.
+/// The user's shell in /etc/passwd, or empty. The agent is a static program, in which getpwuid
+/// would load the name services of the node's C library, perhaps of another version. Users of a
+/// directory service get SHELL from sshd.
 std::string login_shell() {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
@@ -54,7 +54,7 @@ void send(FrameKind kind, std::string_view content) {
   while (!left.empty()) {
     const ssize_t n = ::write(STDOUT_FILENO, left.data(), left.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // nobody is there: stdin says so, too
+    if (n <= 0) return;  // nobody is there; stdin will also show that
     left.remove_prefix(static_cast<std::size_t>(n));
   }
 }
@@ -66,7 +66,7 @@ void resize(int terminal, int columns, int rows) {
   ::ioctl(terminal, TIOCSWINSZ, &size);
 }
 
-/// A program beside a rank, in a session of its own. What is left of the session is killed.
+/// A program beside a rank, in its own session. The rest of the session is killed with it.
 class EnteredProgram {
  public:
   EnteredProgram(const ProgramRequest& request, const RankPlace& place) {
@@ -94,7 +94,7 @@ class EnteredProgram {
   EnteredProgram& operator=(const EnteredProgram&) = delete;
   ~EnteredProgram() {
     if (!end_) hang_up();
-    // What it has left in its group and still runs was meant to be beside the job, not after us.
+    // What still runs in its group was meant to stay beside the job, not to outlive this process.
     ::kill(-child_.pid(), SIGKILL);
   }
 
@@ -103,8 +103,7 @@ class EnteredProgram {
   void close_out() { out_.reset(); }
   void close_err() { err_.reset(); }
 
-  /// What a program does not take now is kept until it does: it may first want to be rid of its
-  /// output.
+  /// Keeps input until the program takes it: it may first need to get rid of its output.
   void input(std::string_view bytes) {
     waiting_ += bytes;
     give_input();
@@ -114,7 +113,7 @@ class EnteredProgram {
     input_ended_ = true;
     give_input();
   }
-  /// Writable when it takes more of what is kept; -1: nothing is.
+  /// A descriptor that is writable when the program takes more input; -1 if none is waiting.
   [[nodiscard]] int wants_input() const noexcept { return waiting_.empty() ? -1 : input_fd(); }
   void give_input() {
     while (input_fd() >= 0 && !waiting_.empty()) {
@@ -122,7 +121,7 @@ class EnteredProgram {
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) return;
       if (n <= 0) {
-        waiting_.clear();  // it takes no more
+        waiting_.clear();  // it takes no more input
         return in_.reset();
       }
       waiting_.erase(0, static_cast<std::size_t>(n));
@@ -134,7 +133,7 @@ class EnteredProgram {
     if (terminal_) resize(out_.get(), window.columns, window.rows);
   }
 
-  /// How it ended, once it has.
+  /// The exit status, once it has ended.
   [[nodiscard]] std::optional<ExitStatus> poll() {
     if (!end_) end_ = child_.poll();
     return end_;
@@ -172,7 +171,7 @@ class EnteredProgram {
 
   Child child_;
   UniqueFd in_;
-  std::string waiting_;  // for the program to take it
+  std::string waiting_;  // until the program takes it
   bool input_ended_ = false;
   UniqueFd out_;  // or the terminal
   UniqueFd err_;
@@ -180,7 +179,7 @@ class EnteredProgram {
   std::optional<ExitStatus> end_;
 };
 
-/// Frames in, frames out, until the program, the stream or the round has ended.
+/// Exchanges frames until the program, the stream or the round has ended.
 class Conversation {
  public:
   Conversation(const NodeRequest& request, const RankPlace& place)
@@ -188,7 +187,7 @@ class Conversation {
 
   int run() {
     while (true) {
-      if (!read_frames()) return 1;  // they are gone
+      if (!read_frames()) return 1;  // the other side is gone
       if (program_)
         if (const auto end = program_->poll()) return finish(*end);
       if (round_.over()) {
@@ -201,7 +200,7 @@ class Conversation {
   }
 
  private:
-  // False: the stream has ended.
+  // Returns false when the stream has ended.
   bool read_frames() {
     if ((ready_[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
       std::array<char, 64U << 10> buffer{};
@@ -239,9 +238,9 @@ class Conversation {
     ready_[2].fd = program_ ? program_->err() : -1;
     ready_[3].fd = round_.descriptor();
     ready_[4].fd = program_ ? program_->wants_input() : -1;
-    // No more is read than it takes.
+    // Reads no more than the program takes.
     ready_[0].events = ready_[4].fd < 0 ? POLLIN : 0;
-    // The end of the program itself is no event here: it is looked for.
+    // The program's own end is not an event here and is polled for.
     if (::poll(ready_.data(), ready_.size(), program_ ? 50 : -1) <= 0) {
       for (pollfd& one : ready_) one.revents = 0;
       return;
@@ -253,7 +252,7 @@ class Conversation {
       program_->close_err();
   }
 
-  // False at its end.
+  // Returns false at the end.
   static bool forward(int fd, FrameKind kind) {
     static std::array<char, kMaxFrame> buffer;
     const ssize_t n = ::read(fd, buffer.data(), buffer.size());

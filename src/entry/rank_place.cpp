@@ -49,7 +49,7 @@ std::vector<std::string> environment_beside(std::string_view environ, const std:
 }
 
 std::optional<RankPlace> find_place(const std::string& round, pid_t pid) {
-  // Numbers of processes are used again: only one that carries the mark counts.
+  // Process numbers are reused: only a process with the mark counts.
   std::vector<pid_t> pids = processes_of_round(round);
   std::ranges::sort(pids);
   if (const auto found = std::ranges::find(pids, pid); found != pids.end())

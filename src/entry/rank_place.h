@@ -8,28 +8,28 @@
 
 namespace assay::entry {
 
-/// Of a program that is run beside a rank, in place of the round's own mark: the round does not
-/// wait for it, and it is none of the round's processes.
+/// Replaces the round's mark for a program that runs beside a rank: the round does not wait for it
+/// or count it as its process.
 inline constexpr const char* kEnteredVariable = "ASSAY_ENTERED";
 
-/// Where a rank works, as its process has it.
+/// A rank's place of work, taken from its process.
 struct RankPlace {
   pid_t pid = 0;
-  std::vector<std::string> env{};  ///< "NAME=value", for a program beside it
+  std::vector<std::string> env{};  ///< "NAME=value", for a neighboring program
   std::string folder{};
 
   [[nodiscard]] std::string variable(std::string_view name) const;  ///< or ""
 };
 
-/// The place of the rank `pid` of a round, or, where that process is gone, of the round's oldest
-/// one here that can be read. Nothing: the round has ended on this machine.
+/// The place of the round's rank with process `pid`, or, if that process is gone, of the round's
+/// oldest readable one here. Nothing if the round has ended on this machine.
 [[nodiscard]] std::optional<RankPlace> find_place(const std::string& round, pid_t pid);
 
-/// Binds this process, and what it starts, to the processors of the rank. Best effort.
+/// Binds this process and its children to the rank's processors. Best effort.
 void share_processors(const RankPlace& place);
 
-/// The environment beside a rank that has this one ("NAME=value" with a zero byte after each).
-/// Pure.
+/// The environment for a program beside a rank with this one ("NAME=value", each followed by a zero
+/// byte). Pure.
 [[nodiscard]] std::vector<std::string> environment_beside(std::string_view environ,
                                                           const std::string& round);
 

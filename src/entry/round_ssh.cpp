@@ -30,9 +30,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kFailed = 255;  // as ssh itself says it
+constexpr int kFailed = 255;  // ssh's own exit code for this
 constexpr std::string_view kWithValue = "BbcDEeFIiJLlmOopQRSWw";
-// A real connection's: forwarding, other streams, questions to ssh itself.
+// Options that need a real connection: forwarding, other streams, queries to ssh itself.
 constexpr std::string_view kForeign = "DGLNOQRVWsw";
 constexpr std::size_t kPiece = 16U << 10;
 
@@ -53,8 +53,8 @@ void set_host(SshCall& call, std::string_view text) {
   call.host = text;
 }
 
-/// The options of `word`, which begins with '-'; `next` is its value where it has one. True: it was
-/// needed.
+/// Reads the options in `word`, which begins with '-'; `next` is the value, if one follows. Returns
+/// true if `next` was used.
 bool read_options(SshCall& call, std::string_view word, const std::string* next) {
   for (std::size_t i = 1; i < word.size(); ++i) {
     const char letter = word[i];
@@ -73,7 +73,7 @@ bool read_options(SshCall& call, std::string_view word, const std::string* next)
   return false;
 }
 
-/// Whether everything of the round runs as this one, whatever its name is at the moment.
+/// Whether `user` is this one, as whom everything in the round runs, under any of its names.
 bool is_own_user(const std::string& user) {
   if (user.empty()) return true;
   for (const char* name : {"USER", "LOGNAME", "DLWS_USER_NAME"})
@@ -81,7 +81,7 @@ bool is_own_user(const std::string& user) {
   return false;
 }
 
-/// The real ssh: the first in PATH that is not this program.
+/// The real ssh: the first one in PATH that is not this program.
 std::string real_ssh() {
   const fs::path own = fs::read_symlink("/proc/self/exe");
   const std::string path = variable("PATH");
@@ -100,7 +100,7 @@ int become_real_ssh(const std::vector<std::string>& arguments) {
   words.insert(words.end(), arguments.begin(), arguments.end());
   try {
     if (!words.front().empty()) replace_process(words);
-  } catch (const SpawnError&) {  // it has gone since
+  } catch (const SpawnError&) {  // it has disappeared meanwhile
   }
   fmt::print(stderr, "ssh: not a host of this job, and no other ssh is installed\n");
   return kFailed;
@@ -127,7 +127,7 @@ void put(int fd, std::string_view bytes) {
   }
 }
 
-/// The caller's side of the conversation: it never stops listening because nobody listens to it.
+/// The caller's side of the conversation; it keeps listening even when nobody listens to it.
 class SshConversation {
  public:
   SshConversation(UniqueFd agent, const RemoteCommand& command, bool with_input)
@@ -183,7 +183,7 @@ class SshConversation {
           return failed(printable(frame->content));
         case FrameKind::exit: {
           const auto end = fields_from_json<ProgramEnd>(parse_json(frame->content, "end"), "end");
-          return end.code ? *end.code : kFailed;  // as OpenSSH says it of a signal
+          return end.code ? *end.code : kFailed;  // OpenSSH's code for a signal
         }
         default:
           break;
@@ -199,7 +199,7 @@ class SshConversation {
 
   UniqueFd agent_;
   bool input_;
-  std::string pending_;  // for the agent
+  std::string pending_;  // to be sent to the agent
   FrameReader reader_;
 };
 
@@ -218,7 +218,7 @@ SshCall read_ssh_call(const std::vector<std::string>& arguments) {
       if (read_options(call, word, i + 1 < arguments.size() ? &arguments[i + 1] : nullptr)) ++i;
       continue;
     }
-    // Options may come after the host; the first word that is none begins the command.
+    // Options may follow the host; the first other word begins the command.
     if (!call.host.empty()) break;
     set_host(call, word);
   }
@@ -250,7 +250,7 @@ int run_round_ssh(const std::vector<std::string>& arguments) {
     return refuse(
         "there are no terminals from one node of a job to another; 'assay ssh JOB --rank "
         "N' opens one");
-  // Before: the agent looks at the process that connects.
+  // Must come first, because the agent examines the connecting process.
   if (call.background && ::fork() > 0) return 0;
   UniqueFd agent = connect_to_agent(folder / kSshSocket);
   if (!agent) return refuse("the job's agent does not answer here: the job is about to end");

@@ -8,15 +8,15 @@
 
 namespace assay::entry {
 
-// `ssh` within a round: assay-agent under the name of ssh, first in the PATH of the round's
-// programs. A host of the round is reached through the node's agent and the controller
-// (agent/ssh_relay.h), without a port, a key or an sshd; any other host by the real ssh.
+// `ssh` within a round: assay-agent under the name ssh, first in the PATH of the round's programs.
+// It reaches the round's hosts through the node's agent and the controller (agent/ssh_relay.h),
+// without a port, a key or an sshd, and any other host through the real ssh.
 
-// In the folder that kSshFolderVariable names.
+// In the folder named by kSshFolderVariable.
 inline constexpr const char* kSshSocket = "agent";
 inline constexpr const char* kSshHosts = "hosts.json";  ///< name → node
 
-/// What is said to the agent first: FrameKind::command.
+/// The first frame to the agent: FrameKind::command.
 struct RemoteCommand {
   std::string host{};
   std::string command{};  ///< for a shell; empty: a shell that reads its input
@@ -27,21 +27,21 @@ struct RemoteCommand {
   }
 };
 
-/// A call of ssh, as far as it matters within a round.
+/// An ssh call, as far as it matters within a round.
 struct SshCall {
-  std::string user{};  ///< empty: not said
-  std::string host{};  ///< empty: there is none ("ssh -V")
+  std::string user{};  ///< empty: not given
+  std::string host{};  ///< empty: none ("ssh -V")
   std::vector<std::string> command{};
   bool no_input = false;    ///< -n
   bool background = false;  ///< -f
-  std::string foreign{};    ///< an option that only a real connection has: "-L"; empty: none
+  std::string foreign{};    ///< an option that needs a real connection: "-L"; empty: none
 };
 
-/// Reads ssh's arguments, without its name, as OpenSSH does. Options that say how to connect
-/// (ports, keys, configurations) are taken and mean nothing. Pure.
+/// Reads ssh's arguments, without the program's name, as OpenSSH does. Accepts and ignores options
+/// for connecting (ports, keys, configurations). Pure.
 [[nodiscard]] SshCall read_ssh_call(const std::vector<std::string>& arguments);
 
-/// Does what `ssh ARGUMENTS` does. Gives the exit code: the command's, or 255.
+/// Does what `ssh ARGUMENTS` does. Returns the command's exit code, or 255.
 [[nodiscard]] int run_round_ssh(const std::vector<std::string>& arguments);
 
 }  // namespace assay::entry

@@ -8,14 +8,14 @@
 
 namespace assay::entry {
 
-/// Notices the end of a round on this machine: what somebody runs beside it ends with it.
+/// Notices the end of a round on this machine, with which anything run beside it ends.
 class RoundWatch {
  public:
   RoundWatch(std::string round, pid_t pid);
 
-  /// Readable when the process that is looked at has ended; -1: it cannot be watched.
+  /// Readable once the watched process has ended; -1 if it cannot be watched.
   [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
-  /// Whether nothing of the round is left. Looks only when a process has ended.
+  /// Whether nothing is left of the round. Looks only after a process has ended.
   [[nodiscard]] bool over();
 
  private:

@@ -18,11 +18,11 @@ namespace assay::entry {
 namespace {
 
 constexpr int kCannot = 255;
-// Below are the system's own: an account of the platform must not get them by its name.
+// Lower ids are the system's: a platform account with such a name must not get them.
 constexpr uid_t kFirstPerson = 1000;
 constexpr const char* kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// A line of passwd(5).
+/// An entry of passwd(5).
 struct User {
   std::string name;
   uid_t uid = 0;
@@ -30,7 +30,7 @@ struct User {
   std::string home;
 };
 
-// A static program cannot ask directory services; getent can.
+// A static program cannot ask directory services, but getent can.
 std::optional<User> find_user(const std::string& name) {
   const CommandResult found = run_command({"getent", "--", "passwd", name});
   const std::string line(trim(found.out));
@@ -57,7 +57,7 @@ int run_as_user(const SshCall& call, const std::string& allowed) {
   std::vector<std::string> env{"HOME=" + user->home, "USER=" + user->name, "LOGNAME=" + user->name,
                                "SHELL=/bin/sh", std::string("PATH=") + kPath};
   if (const char* language = std::getenv("LANG")) env.push_back(std::string("LANG=") + language);
-  // With its groups; their home has to be one that they can use.
+  // Includes the user's groups; the home must be accessible to them.
   std::vector<std::string> argv{"/usr/bin/setpriv",
                                 "--reuid=" + std::to_string(user->uid),
                                 "--regid=" + user->group,

@@ -35,15 +35,15 @@ namespace {
 constexpr Nanoseconds kStartLimit = std::chrono::seconds(60);
 constexpr std::size_t kLogShown = 2000;
 
-/// A program that people want beside a job. It listens on a socket that only its user can open, so
-/// it needs no password; where a program cannot do that, on a port of the loopback address.
+/// A program that people use beside a job. It listens on a socket that only its user can open, so
+/// it needs no password; if the program cannot do that, on a port of the loopback address.
 struct Service {
   const char* name;
   const char* title;
-  std::vector<std::vector<std::string>> commands;  ///< the first that is installed counts
+  std::vector<std::vector<std::string>> commands;  ///< the first installed one is used
 };
 
-// {socket}, {port}, {folder} and {logs} stand for what they say.
+// {socket}, {port}, {folder} and {logs} are replaced.
 const std::vector<Service>& services() {
   static const std::vector<Service> all{
       {"jupyter",
@@ -73,7 +73,7 @@ const Service& service_named(const std::string& name) {
   throw Error(ErrorKind::usage, "there is no service '" + printable(name) + "'");
 }
 
-/// A folder of this user alone, made where it is not there.
+/// A folder for this user alone, created if missing.
 fs::path private_folder(const fs::path& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     throw system_error(ErrorKind::environment, "cannot make a folder", path.string(), errno);
@@ -85,7 +85,7 @@ fs::path private_folder(const fs::path& path) {
   return path;
 }
 
-/// Short: paths of sockets have 108 bytes.
+/// Short, because socket paths are limited to 108 bytes.
 fs::path folder_of(const NodeRequest& request) {
   const fs::path all = private_folder(fmt::format("/tmp/assay-entry-{}", ::geteuid()));
   return private_folder(all / (sha256(request.round).substr(0, 16) + "-" + request.service));
@@ -121,7 +121,7 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-/// Whichever the service has.
+/// Connects to the socket or the port, whichever the service has.
 UniqueFd connect_to_either(const fs::path& folder) {
   if (UniqueFd fd = connect_to_socket(folder / "socket")) return fd;
   const std::string text = read_regular_file_or_empty(folder / "port");
@@ -159,7 +159,7 @@ std::string logs_of(const RankPlace& place, const fs::path& folder) {
   return ec ? own.string() : (folder / "logs").string();
 }
 
-/// The program, or nothing where it is not installed.
+/// Starts the program; returns nothing if it is not installed.
 std::optional<Child> start_program(const Service& service, const RankPlace& place,
                                    const fs::path& folder) {
   for (const std::vector<std::string>& command : service.commands) {
@@ -192,7 +192,7 @@ std::optional<Child> start_program(const Service& service, const RankPlace& plac
   return std::nullopt;
 }
 
-/// In a process of its own: the program ends with the round. Never returns.
+/// Runs in its own process, so that the program ends with the round. Never returns.
 [[noreturn]] void watch_service(Child program, const NodeRequest& request, const RankPlace& place,
                                 const fs::path& folder) {
   RoundWatch round(request.round, place.pid);
@@ -200,7 +200,7 @@ std::optional<Child> start_program(const Service& service, const RankPlace& plac
   while (!(end = program.poll()) && !round.over()) ::poll(nullptr, 0, 200);
   if (end) {
     write_file_atomic(folder / "ended", to_string(*end), /*sync=*/false);
-    // Until the round is over, somebody may want to know why.
+    // Somebody may want to know the reason until the round is over.
     while (!round.over()) {
       pollfd one{round.descriptor(), POLLIN, 0};
       ::poll(&one, 1, 1000);
@@ -209,7 +209,7 @@ std::optional<Child> start_program(const Service& service, const RankPlace& plac
     program.signal(SIGTERM);
     if (!program.wait_for(std::chrono::seconds(5))) program.signal(SIGKILL);
   }
-  // One that was started since is another's to clean up.
+  // A service started since then is cleaned up by its own watcher.
   if (!connect_to_either(folder)) {
     std::error_code ignored;
     fs::remove_all(folder, ignored);
@@ -227,7 +227,7 @@ void start_service(const NodeRequest& request, const RankPlace& place, const fs:
   ::setsid();
   const int null = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
-  for (int fd = 3; fd < 256; ++fd) ::close(fd);  // among them the lock
+  for (int fd = 3; fd < 256; ++fd) ::close(fd);  // including the lock
   try {
     auto program = start_program(service, place, folder);
     if (program) watch_service(std::move(*program), request, place, folder);
@@ -283,7 +283,7 @@ UniqueFd connect_to_service(const NodeRequest& request, const RankPlace& place) 
     if (has_ended) throw ended(service, folder);
     throw Obstructed{{Obstacle::not_started, fmt::format("{} does not run", service.title)}};
   }
-  // Of several who want to start it, one does.
+  // Of several callers that want to start it, one does.
   const UniqueFd lock(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock || ::flock(lock.get(), LOCK_EX) != 0)
     throw system_error(ErrorKind::environment, "cannot lock", (folder / "lock").string(), errno);

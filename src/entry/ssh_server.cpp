@@ -36,7 +36,7 @@ std::string sftp_server_program() {
   return "";
 }
 
-// sshd takes the arguments of its own sftp apart at blanks, and puts things in place of "%x".
+// sshd splits its sftp's arguments at blanks and expands "%x".
 bool is_plain_argument(const std::string& path) {
   return !path.empty() && path.find_first_of(" \t\r\n\"\\%#") == std::string::npos;
 }
@@ -74,7 +74,7 @@ std::string sshd_config(const fs::path& folder, const RankPlace& place,
       if (c == '"' || c == '\\') quoted += '\\';
       quoted += c;
     }
-    // sshd has one line of them.
+    // sshd allows only one such line.
     if (plain) variables += " \"" + quoted + "\"";
   }
   if (!variables.empty()) out += "SetEnv" + variables + "\n";
@@ -84,7 +84,7 @@ std::string sshd_config(const fs::path& folder, const RankPlace& place,
 int serve_ssh(const NodeRequest& request, const RankPlace& place) {
   const std::string sshd = sshd_program();
   const ScratchFolder keys("/tmp", "assay-sshd");
-  if (::geteuid() == 0) (void)::mkdir("/run/sshd", 0755);  // sshd's own, without its service
+  if (::geteuid() == 0) (void)::mkdir("/run/sshd", 0755);  // sshd's, if it is no service
   const CommandResult made = run_command({"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C",
                                           "job", "-f", (keys.path() / "host_key").string()});
   if (!made.ok())
@@ -100,7 +100,7 @@ int serve_ssh(const NodeRequest& request, const RankPlace& place) {
                         .in = Stream::inherit(),
                         .out = Stream::inherit(),
                         .group = Group::session});
-  // It has the stream: this process must not hold it open.
+  // sshd has the stream: this process must not hold it open.
   const int null = ::open("/dev/null", O_RDWR);
   ::dup2(null, STDIN_FILENO);
   ::dup2(null, STDOUT_FILENO);

@@ -9,13 +9,13 @@ namespace assay::evidence {
 
 namespace {
 
-// A line is the text that was hashed, with the head put in before its last brace:
+// A line is the hashed text with the head inserted before its last brace:
 // {"mono_ns":…,"wall_ns":…,"files":[…],"head":"<64 hex digits>"}
 constexpr std::string_view kHeadKey = ",\"head\":\"";
 constexpr std::string_view kLineEnd = "\"}";
 constexpr std::size_t kHeadSize = 64;
 
-/// The part of a line that is hashed.
+/// The hashed part of a line.
 struct Body {
   Instant at;
   std::vector<FileRecord> files;
@@ -35,7 +35,7 @@ std::string head_after(std::string_view head, std::string_view body) {
   return hash.hex();
 }
 
-/// Throws Error when the line is not a link that follows `head`.
+/// Throws Error unless the line is a link that follows `head`.
 Link read_link(std::string_view line, std::string_view head) {
   const auto fail = [](const std::string& problem) -> Error {
     return Error(ErrorKind::config, problem);

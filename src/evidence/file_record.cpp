@@ -20,7 +20,7 @@ bool is_hash(std::string_view text) noexcept {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Calls `take` with the file's pieces in order; false when there is no such file.
+/// Calls `take` with the file's pieces in order; returns false when there is no such file.
 bool read_pieces(const std::filesystem::path& path,
                  const std::function<void(std::string_view)>& take) {
   const UniqueFd fd = open_regular_file(path);
@@ -83,7 +83,7 @@ std::optional<std::size_t> first_misfit(const std::filesystem::path& path,
   FileHash hash;
   std::size_t next = 0;
   bool fits = true;
-  // All records that are due; one whose bytes lie behind falls, and fits no file that only grows.
+  // Checks all records that are due; one with fewer bytes than before fits no file that only grows.
   const auto check = [&] {
     while (fits && next < records.size() && records[next].bytes <= hash.bytes()) {
       const FileRecord& listed = records[next];

@@ -12,15 +12,15 @@
 
 namespace assay::evidence {
 
-/// `evidence` of the journal's run_start and run_resume: the evidence from there on. 1: every
-/// following round_start belongs to a round with lists (docs/evidence.md says which), and a run
-/// that ended has a seal; a missing one was lost or removed. Without it, the run is of an earlier
-/// Assay that wrote neither, and nothing about integrity can be said.
+/// `evidence` in the journal's run_start and run_resume: what the run leaves from there on. 1:
+/// every following round_start has a round with lists (docs/evidence.md names them), and a run that
+/// ended has a seal; a missing one was lost or removed. Absent: the run was made by an earlier
+/// Assay that left neither, and nothing can be said about its integrity.
 inline constexpr int kVersion = 1;
 
-/// A file, or the first `bytes` bytes of one.
+/// A file, or its first `bytes` bytes.
 struct FileRecord {
-  /// Relative to the folder that the list is about, with '/': "rank0.out.log", "results/a.json".
+  /// Relative to the list's folder, with '/': "rank0.out.log", "results/a.json".
   std::string name;
   std::uint64_t bytes = 0;
   std::uint64_t lines = 0;  ///< newline characters
@@ -38,18 +38,18 @@ struct FileRecord {
 };
 
 /// Whether a name from a list stays below its folder: not empty, not absolute, no empty, "." or
-/// ".." part, no control characters. Check it before opening a name that others wrote.
+/// ".." part, no control characters. Must be checked before opening a name that others wrote.
 [[nodiscard]] bool is_plain_name(std::string_view name) noexcept;
 
-/// Whether a record is well-formed: a plain name, and a hash of 64 lower-case hex digits.
+/// Whether a record is well-formed: a plain name and a hash of 64 lower-case hex digits.
 [[nodiscard]] bool is_sound(const FileRecord& record) noexcept;
 
-/// The hash of a file while it is written. Takes the written bytes, in pieces of any size.
+/// Hashes a file's content while it is written, in pieces of any size.
 class FileHash {
  public:
   void append(std::string_view bytes) noexcept;
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-  /// The contents so far; the file can grow further after that.
+  /// The record of the content so far, which may still grow.
   [[nodiscard]] FileRecord record(std::string name) const;
 
  private:
@@ -58,9 +58,9 @@ class FileHash {
   std::uint64_t lines_ = 0;
 };
 
-/// The file as it is now, read in pieces of bounded size, and named `name`. Nothing if there is
-/// no such file; throws Error of kind environment if it exists and cannot be read, or is not a
-/// regular file.
+/// The record of a file as it is now, read in pieces of bounded size, under the name `name`.
+/// Nothing when there is no such file; throws Error of kind environment when it cannot be read or
+/// is not a regular file.
 [[nodiscard]] std::optional<FileRecord> measure_file(const std::filesystem::path& path,
                                                      std::string name);
 
@@ -70,7 +70,7 @@ enum class FileMatch {
   missing,
   shorter,
   longer,
-  different,  ///< the same length, but other contents
+  different,  ///< same length, different content
 };
 
 constexpr auto enum_names(FileMatch /*match*/) {
@@ -82,16 +82,16 @@ constexpr auto enum_names(FileMatch /*match*/) {
                                              {different, "different"}});
 }
 
-/// `found`: the result of measure_file; its name does not matter. A wrong number of lines with the
-/// right hash is `different`.
+/// `found` is the result of measure_file; its name is ignored. The right hash with a wrong number
+/// of lines is `different`.
 [[nodiscard]] FileMatch compare(const FileRecord& listed, const std::optional<FileRecord>& found);
 
-/// Checks the records of a growing file, in one reading. `records`: of this file, in the order in
-/// which they were written; nothing in them is trusted. Returns the index of the first one that
-/// does not match the file (its bytes are missing, or their hash or lines differ), or nothing. A
-/// missing file matches no record of a byte or more. Throws as measure_file. A log that reached its
-/// limit was begun again: its records fall in bytes, and those from before the last fall belong to
-/// a file that has another name now; pass only those after it.
+/// Checks all records made of a file while it grew, in one reading. `records` are this file's, in
+/// the order of writing; nothing in them is trusted. Returns the index of the first one that does
+/// not fit the file as it is (its bytes are missing, or their hash or lines differ), or nothing. A
+/// missing file fits no record of a byte or more. Throws like measure_file. A log that reached its
+/// limit was begun again: its records then fall in bytes, and those before the last fall describe a
+/// file with another name now; pass only those after it.
 [[nodiscard]] std::optional<std::size_t> first_misfit(const std::filesystem::path& path,
                                                       std::span<const FileRecord> records);
 

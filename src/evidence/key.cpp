@@ -94,7 +94,7 @@ SigningKey SigningKey::generate() {
 
 SigningKey SigningKey::from_pem(std::string_view pem, const std::string& where) {
   const BioPointer memory(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
-  // Nobody is asked for a password.
+  // Never prompts for a password.
   const auto no_password = [](char*, int, int, void*) { return -1; };
   auto handle = std::make_unique<Handle>();
   if (memory)

@@ -42,7 +42,7 @@ KeyStore KeyStore::of_user() {
   };
   if (const fs::path keys = folder("ASSAY_KEYS"); !keys.empty())
     return KeyStore(fs::absolute(keys));
-  // A relative path there is to be ignored, says the specification.
+  // The specification says to ignore a relative path there.
   fs::path config = folder("XDG_CONFIG_HOME");
   if (!config.is_absolute()) {
     config = folder("HOME");
@@ -86,7 +86,7 @@ void KeyStore::make_folder() const {
     throw system_error(ErrorKind::environment, "cannot create the folder", folder_.string(), errno);
 }
 
-// A file of its own; who gives it its name decides what it replaces.
+// Writes the key to a file of its own; the caller's rename or link decides what it replaces.
 fs::path KeyStore::write_private(const SigningKey& key) const {
   make_folder();
   std::string name = (folder_ / "new-XXXXXX").string();
@@ -105,10 +105,10 @@ fs::path KeyStore::write_private(const SigningKey& key) const {
 SigningKey KeyStore::own_or_new() const {
   if (std::optional<SigningKey> key = own()) return std::move(*key);
   const fs::path made = write_private(SigningKey::generate());
-  // Unlike a rename, a link never replaces the key that another run has just made and used.
+  // Unlike a rename, a link never replaces a key that another run has just made and used.
   const int failed = ::link(made.c_str(), own_file().c_str()) == 0 ? 0 : errno;
   if (failed != 0 && failed != EEXIST) {
-    // A file system without links.
+    // The file system has no links.
     const bool moved = ::rename(made.c_str(), own_file().c_str()) == 0;
     if (!moved) {
       const int error = errno;
@@ -129,7 +129,7 @@ SigningKey KeyStore::replace_own() const {
   fs::path aside = folder_ / (old + ".key");
   for (int k = 2; fs::exists(aside); ++k)
     aside = folder_ / (old + "-" + std::to_string(k) + ".key");
-  // The old one has both names for a moment, so that own.key is always there.
+  // The old key has both names for a moment, so that own.key always exists.
   if ((::link(own_file().c_str(), aside.c_str()) != 0 && errno != ENOENT) ||
       ::rename(made.c_str(), own_file().c_str()) != 0) {
     const int error = errno;
@@ -145,7 +145,7 @@ std::string KeyStore::own_name() const {
 }
 
 void KeyStore::name_own(const std::string& name) const {
-  (void)trusted_file(name);  // the same names
+  (void)trusted_file(name);  // the same rules for names
   make_folder();
   write_file_atomic(folder_ / kOwnName, name + "\n");
 }
@@ -206,7 +206,7 @@ Trust trust_of(std::string_view public_key) {
       return {name.empty() ? "yourself" : name, "you"};
     }
   } catch (const Error&) {
-    // Without a home, or with keys that are broken, the site's are asked all the same.
+    // Asks for the site's keys even without a home or with broken keys.
   }
   try {
     if (const std::string name = KeyStore::of_site().name_of(public_key); !name.empty())

@@ -29,7 +29,7 @@ Seal read_seal(std::string_view text, const std::string& run_id) {
   Seal seal = fields_from_json<Seal>(json, "seal.json");
   if (seal.run_id != run_id)
     throw fail("it belongs to another run: '" + printable(seal.run_id) + "'");
-  // What is signed is lines: a newline in one would let it mean something else.
+  // The signed text consists of lines: a newline within a value could change its meaning.
   if (!is_one_line(seal.run_id) || !is_one_line(seal.signed_at) || !is_one_line(seal.public_key))
     throw fail("a text in it has a line end");
   std::set<std::string> names;

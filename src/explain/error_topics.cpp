@@ -109,7 +109,7 @@ constexpr std::array kVerdicts{
           "docs/rules.md"},
 };
 
-// What 'assay compare' and 'assay history' say.
+// Verdicts of 'assay compare' and 'assay history'.
 constexpr std::array kChanges{
     Known{"FASTER", "a change for the better that chance does not explain",
           "The whole 95 % interval of the change lies on the better side: of a rate upwards, of a "
@@ -135,7 +135,7 @@ constexpr std::array kChanges{
           "docs/compare.md"},
 };
 
-// What 'assay check' and 'assay doctor' say of a machine.
+// Results of 'assay check' and 'assay doctor' for a machine.
 constexpr std::array kLevels{
     Known{"PASS", "a check that found nothing wrong", "Nothing is to be done.", "",
           "docs/install.md"},
@@ -147,7 +147,7 @@ constexpr std::array kLevels{
           "do what the line below it says, and check again", "docs/install.md"},
 };
 
-// The codes of a server's refusals that say more than which field is wrong.
+// Codes of a server's refusals that say more than which field is wrong.
 constexpr std::array kRefusals{
     Known{"not_signed_in", "the server does not know who asks",
           "No session and no token came with the request, or the token has ended.",

@@ -80,7 +80,7 @@ std::vector<Explanation> everything(std::span<const catalog::Rule> rules) {
   return all;
 }
 
-// "{value} of {min} steps" without what stands for something else.
+// "{value} of {min} steps" without the placeholders.
 std::vector<std::string> fixed_parts(std::string_view title) {
   std::vector<std::string> parts;
   for (std::size_t from = 0; from < title.size();) {
@@ -91,7 +91,7 @@ std::vector<std::string> fixed_parts(std::string_view title) {
   return parts;
 }
 
-// How many bytes of the text are the title's own, in its order; 0: it says something else.
+// How many bytes of the text come from the title, in its order; 0 if it says something else.
 std::size_t agreement(std::string_view text, std::string_view title) {
   std::size_t at = 0;
   std::size_t sum = 0;
@@ -114,10 +114,10 @@ std::string name_in(std::string_view text, std::span<const Topic> topics) {
     if (text.find("[" + topic.name + "]") != std::string_view::npos ||
         text.find("(" + topic.name + ")") != std::string_view::npos)
       return topic.name;
-  // As long as a few words, so that it is no accident.
+  // The length of a few words, so that a match is not an accident.
   std::size_t best = 11;
   std::string name;
-  std::string line;  // what a terminal has wrapped
+  std::string line;  // undoes a terminal's wrapping
   for (const char c : text)
     if (c != ' ' && c != '\n' && c != '\t')
       line += c;

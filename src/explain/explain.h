@@ -11,12 +11,12 @@
 namespace assay::explain {
 
 struct Paragraph {
-  std::string heading;  ///< "What it means"; empty: none
+  std::string heading;  ///< "What it means"; or empty
   std::string text;     ///< one or more sentences
 };
 
-/// The long form of something that a report, an error or an exit code names. In English, as all
-/// that Assay keeps; whoever shows it translates it.
+/// The long explanation of something named by a report, an error or an exit code. In English, like
+/// everything that Assay stores; translated where it is shown.
 struct Explanation {
   std::string name;  ///< "min-steps", "steady_throughput", "5"
   std::string
@@ -26,7 +26,7 @@ struct Explanation {
   std::string page;  ///< "docs/rules.md"
 };
 
-/// Everything called `name`: a rule and a fact may have the same one. Case does not matter.
+/// Everything called `name`; a rule and a fact may share one. Ignores case.
 [[nodiscard]] std::vector<Explanation> explain(std::string_view name,
                                                std::span<const catalog::Rule> rules);
 
@@ -36,12 +36,12 @@ struct Topic {
   std::string title;
 };
 
-/// All that can be explained, by kind and then in the order of the catalog.
+/// Everything that can be explained, by kind and then in catalog order.
 [[nodiscard]] std::vector<Topic> topics(std::span<const catalog::Rule> rules);
 
-/// The name of the rule or finding that a text of a report speaks of: the one in "[ ]" or "( )",
-/// else the one whose title the text follows, as it is in `topics`, when that has a few words of
-/// its own. Empty: none.
+/// The name of the rule or finding that a report's text refers to: the one in "[ ]" or "( )", else
+/// the one in `topics` whose title the text follows, if that has a few words of its own. Empty if
+/// there is none.
 [[nodiscard]] std::string name_in(std::string_view text, std::span<const Topic> topics);
 
 }  // namespace assay::explain

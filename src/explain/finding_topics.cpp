@@ -6,7 +6,7 @@ namespace assay::explain {
 
 namespace {
 
-// Findings that no rule of conf/ makes: how a round ended, and what is wrong with the run as a
+// Findings that do not come from a rule in conf/: how a round ended, and flaws of the run as a
 // whole.
 struct FindingText {
   std::string_view name;

@@ -16,7 +16,7 @@ using catalog::Aspect;
 using catalog::Rule;
 using catalog::Severity;
 
-// Why anybody should care, by what a rule asks about.
+// Why a rule matters, by what it asks about.
 std::string_view why(Aspect aspect) {
   switch (aspect) {
     case Aspect::completeness:

@@ -8,10 +8,10 @@
 
 namespace assay::explain {
 
-// Each gives all of its kinds.
+// Each function returns all topics of its kinds.
 
 [[nodiscard]] std::vector<Explanation> rule_topics(std::span<const catalog::Rule> rules);
-/// Findings that no rule makes.
+/// Findings that do not come from a rule.
 [[nodiscard]] std::vector<Explanation> finding_topics();
 /// Kinds of errors, exit codes, verdicts and severities.
 [[nodiscard]] std::vector<Explanation> error_topics();

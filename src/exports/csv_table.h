@@ -6,12 +6,12 @@
 
 namespace assay::exports {
 
-/// A table as pandas, DuckDB and R read it without being told anything: a header, commas, lines
-/// that end with LF, UTF-8, empty cells for what is not known, NaN and Infinity by these names.
-/// Written beside its place and renamed at the end: a reader never sees half a table. One thread.
+/// A table that pandas, DuckDB and R read without options: a header, commas, LF line ends, UTF-8,
+/// empty cells for unknown values, NaN and Infinity under these names. Written to a temporary file
+/// and renamed at the end, so that no reader sees half a table. Single-threaded.
 class CsvTable {
  public:
-  /// `file` appears with finish(). Throws Error of kind environment, as the others do.
+  /// `file` appears with finish(). Like the other functions, throws Error of kind environment.
   explicit CsvTable(std::filesystem::path file);
   ~CsvTable();
   CsvTable(const CsvTable&) = delete;

@@ -7,15 +7,15 @@
 
 namespace assay::exports {
 
-/// A row for each STEP_END of each rank: where and when, what PerfLog defines, and then, by name,
-/// every other number that a trainer wrote in one (at most kMaxOwnColumns). Gives how many rows.
+/// One row per STEP_END and rank: place and time, the values that PerfLog defines, then by name
+/// every other number that a trainer wrote (at most kMaxOwnColumns). Returns the number of rows.
 inline constexpr std::size_t kMaxOwnColumns = 100;
 std::uint64_t write_steps(const RunFiles& run, const std::filesystem::path& file);
 
-/// A row for each number of each EVALUATE.
+/// One row per number in each EVALUATE.
 std::uint64_t write_evaluations(const RunFiles& run, const std::filesystem::path& file);
 
-/// All telemetry.csv of the run as one table, with the case, round and host of each row and its
+/// All telemetry.csv files of the run as one table, with each row's case, round and host and its
 /// time on the controller's clock.
 std::uint64_t write_telemetry(const RunFiles& run, const std::filesystem::path& file);
 

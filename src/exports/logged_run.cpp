@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kPiece = 256U << 10;
 
-// Where the log goes on behind a part that was dropped; nothing: it is at its end.
+// Where the log continues after a part that was dropped; nothing at its end.
 std::optional<std::uint64_t> behind_gap(const live::GrowingLog& log, std::uint64_t offset) {
   for (std::size_t i = 0; i < log.parts(); ++i)
     if (const auto part = log.part(i); part.gone && offset >= part.begin && offset < part.end)

@@ -12,14 +12,14 @@
 
 namespace assay::exports {
 
-/// A run as it is on the disk now: its rounds, logs and telemetry. Throws Error of kind usage where
-/// the folder is no run or nothing of a rank or node is in it.
+/// A run's current files: its rounds, logs and telemetry. Throws Error of kind usage if the folder
+/// is not a run or contains nothing from a rank or node.
 class RunFiles {
  public:
   explicit RunFiles(const std::filesystem::path& run);
 
   [[nodiscard]] const live::RunWatch& watch() const noexcept { return watch_; }
-  /// Logs of ranks alone, by case, round and rank.
+  /// Only ranks' logs, by case, round and rank.
   [[nodiscard]] std::vector<live::LogFile> ranks() const;
   [[nodiscard]] const live::WatchedRound& round_of(std::size_t index) const {
     return watch_.rounds()[index];
@@ -32,19 +32,19 @@ class RunFiles {
   live::RunWatch watch_;
 };
 
-/// The same 64 hex digits every time, other ones for every other round.
+/// 64 hex digits, always the same for a round, and different for every other.
 [[nodiscard]] std::string round_id(const std::string& run_id, const std::string& case_name,
                                    int round);
 
-/// A rank's curve where all ranks of a round are together: "train/loss" of rank 0,
-/// "rank3/train/loss" of the others.
+/// A rank's curve among all ranks of a round: "train/loss" for rank 0, "rank3/train/loss" for the
+/// others.
 [[nodiscard]] std::string curve_of_rank(int rank, live::MetricName name);
 
-/// An event of a rank with its time in Unix seconds of the controller's clock.
+/// A rank's event, with its time in Unix seconds on the controller's clock.
 using OnEvent = std::function<void(const perflog::Event& event, double t)>;
 
-/// Every event of a rank's log that has a time, in order, with the log's rotated parts. Durations
-/// are those of the rank's monotonic clock.
+/// Reads every event with a time in a rank's log and its rotated parts, in order. Durations are on
+/// the rank's monotonic clock.
 void read_rank_log(const live::LogFile& log, double clock_offset, const OnEvent& on_event);
 
 }  // namespace assay::exports

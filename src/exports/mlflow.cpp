@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max() / 4;
 constexpr std::size_t kMaxKey = 250;
-constexpr std::size_t kMaxParameter = 500;  // what the first versions allow
+constexpr std::size_t kMaxParameter = 500;  // the limit of its first versions
 constexpr std::size_t kBuffered = 1U << 20;
 // RunStatus of MLflow.
 constexpr int kFinished = 3;
@@ -34,7 +34,7 @@ constexpr int kFailed = 4;
 constexpr int kLocalSource = 4;
 
 std::string yaml(std::string_view text) {
-  return Json(text).dump();  // JSON's strings are YAML's
+  return Json(text).dump();  // JSON strings are valid in YAML
 }
 
 std::string absolute_uri(const fs::path& path) {
@@ -49,7 +49,7 @@ void write_new(const fs::path& file, std::string_view text) {
   write_file_atomic(file, text, false);
 }
 
-// Metrics of one run: a file each, a line a value.
+// A run's metrics: one file per metric, one line per value.
 class MetricFiles {
  public:
   explicit MetricFiles(fs::path folder) : folder_(std::move(folder)) {}
@@ -87,7 +87,7 @@ std::string experiment_meta(const std::string& id, std::string_view name, const 
       yaml(absolute_uri(folder)), now_ms, id, now_ms, yaml(name));
 }
 
-// A store without a default experiment cannot be logged to.
+// A store needs a default experiment to accept logs.
 void make_store(const fs::path& store) {
   std::error_code ec;
   if (fs::exists(store, ec) && !fs::is_empty(store, ec)) {
@@ -103,7 +103,7 @@ void make_store(const fs::path& store) {
   write_new(store / "0" / "meta.yaml", experiment_meta("0", "Default", store / "0"));
 }
 
-// The folder of the experiment of that name, made where there is none.
+// The folder of the experiment with that name, created if missing.
 fs::path experiment_folder(const fs::path& store, const std::string& name) {
   for (const fs::directory_entry& entry : fs::directory_iterator(store)) {
     const std::string meta = read_file_or_empty(entry.path() / "meta.yaml");
@@ -111,7 +111,7 @@ fs::path experiment_folder(const fs::path& store, const std::string& name) {
         meta.find("\nname: " + yaml(name) + "\n") != std::string::npos)
       return entry.path();
   }
-  // Digits alone, as MLflow makes them, and the same for the same name.
+  // Only digits, as in MLflow, and always the same for the same name.
   const std::string id = fmt::format(
       "{:018}", std::stoull(sha256(name).substr(0, 15), nullptr, 16) % 900'000'000'000'000'000ULL +
                     100'000'000'000'000'000ULL);
@@ -182,7 +182,7 @@ void write_run(const fs::path& folder, const std::string& id, const std::string&
   tag("assay.headline", of.headline);
   for (const plan::Setting& setting : of.configuration) {
     std::string key = mlflow_key(setting.key);
-    std::ranges::replace(key, '/', '.');  // one is never a folder of another
+    std::ranges::replace(key, '/', '.');  // so that none is another's folder
     write_new(folder / "params" / key,
               ellipsize(setting.value.is_string() ? setting.value.get<std::string>()
                                                   : setting.value.dump(),
@@ -209,7 +209,7 @@ std::string mlflow_key(std::string_view name) {
         std::isalnum(byte) != 0 || std::string_view("_-. /").find(c) != std::string_view::npos;
     out += allowed ? c : '_';
   }
-  // No part of a path that leads elsewhere.
+  // Removes parts of a path that would lead elsewhere.
   for (const std::string_view bad : {"../", "./", "//"})
     for (auto at = out.find(bad); at != std::string::npos; at = out.find(bad)) out.erase(at, 1);
   while (!out.empty() && (out.front() == '/' || out.front() == '.')) out.erase(0, 1);

@@ -19,8 +19,8 @@ struct FullName {
   std::string_view part;
   std::string_view full;
 };
-// Parts of our names that Prometheus wants in full, wherever they stand. "counter" is the name of
-// a type there.
+// Parts of our names that Prometheus requires in full, anywhere in a name. "counter" is a type's
+// name there.
 constexpr auto kParts = std::to_array<FullName>({{"s", "seconds"},
                                                  {"sec", "seconds"},
                                                  {"ms", "milliseconds"},
@@ -36,7 +36,7 @@ constexpr auto kParts = std::to_array<FullName>({{"s", "seconds"},
                                                  {"tb", "terabytes"},
                                                  {"pb", "petabytes"},
                                                  {"counter", "counted"}});
-// These may be names elsewhere.
+// Elsewhere, these may be names.
 constexpr auto kEndings = std::to_array<FullName>(
     {{"j", "joules"}, {"w", "watts"}, {"c", "celsius"}, {"mhz", "megahertz"}});
 
@@ -63,7 +63,7 @@ std::string label_value(std::string_view value) {
   return out + "\"";
 }
 
-// One line of help.
+// Help text on one line.
 std::string help_text(std::string_view text) {
   std::string out;
   for (const char c : text)
@@ -107,7 +107,7 @@ std::string prometheus_name(std::string_view metric) {
   std::string_view before;
   const std::vector<std::string_view> parts = split(out, '_');
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const bool first = i == 0;  // a name of its own
+    const bool first = i == 0;  // a word of its own
     if (!first) name += '_';
     name +=
         first ? std::string(parts[i]) : full_part(parts[i], before == "per", i + 1 == parts.size());

@@ -6,14 +6,14 @@
 
 namespace assay::exports {
 
-/// The verdicts and results of a run as text that Prometheus reads, also as OpenMetrics: for
-/// node_exporter's textfile collector or a Pushgateway. One family for each metric, named
-/// assay_result_NAME with units in full ("assay_result_energy_joules"), its statistics over the
-/// rounds by the label "statistic". No timestamps: these are the newest results.
+/// A run's verdicts and results as text for Prometheus, valid as OpenMetrics too: for
+/// node_exporter's textfile collector or a Pushgateway. One family per metric, named
+/// assay_result_NAME with full units ("assay_result_energy_joules"), with its statistics over
+/// rounds in the label "statistic". No timestamps: these are the newest results.
 [[nodiscard]] std::string render_openmetrics(const judge::RunResult& result);
 
-/// "energy_j" → "energy_joules", "tokens_per_s" → "tokens_per_second"; what Prometheus does not
-/// allow becomes '_', and "/" "_per_".
+/// "energy_j" → "energy_joules", "tokens_per_s" → "tokens_per_second"; "/" becomes "_per_", and
+/// anything else that Prometheus does not allow '_'.
 [[nodiscard]] std::string prometheus_name(std::string_view metric);
 
 }  // namespace assay::exports

@@ -10,11 +10,11 @@ namespace assay::exports {
 namespace {
 
 constexpr std::uint64_t kPieceOfLog = 256U << 10;
-// Logs may name any number; sums of these stay within 64 bits.
+// Logs may contain any number; sums of these fit into 64 bits.
 constexpr std::int64_t kMaxNumber = std::int64_t{1} << 53;
 constexpr std::int64_t kMaxStep = std::int64_t{1} << 60;
 
-// The rows of one rank, read as they are needed.
+// A rank's rows, read on demand.
 class RankRows {
  public:
   RankRows(const live::LogFile& log, double clock_offset)
@@ -31,7 +31,7 @@ class RankRows {
   RankRows(const RankRows&) = delete;
   RankRows& operator=(const RankRows&) = delete;
 
-  // Reads on until the first row is whole: another one follows, or the log is over.
+  // Reads until the first row is complete: another one follows, or the log ends.
   void fill() {
     while (!over_ && rows_.size() < 2) {
       std::uint64_t left = kPieceOfLog;
@@ -48,7 +48,7 @@ class RankRows {
     const std::int64_t lowest = last_ ? *last_ + 1 : 0;
     if (number + shift_ < lowest || number + shift_ > kMaxStep) shift_ = lowest - number;
     last_ = number + shift_;
-    // What was evaluated before the first step is of step 0.
+    // Evaluations before the first step belong to step 0.
     if (rows_.empty() || rows_.back().step < *last_) rows_.push_back({.step = *last_});
   }
   void put(live::MetricName name, double t, double value) {
@@ -72,7 +72,7 @@ class RankRows {
 
 void read_step_rows(const RunFiles& files, const std::vector<live::LogFile>& logs,
                     const std::function<void(const StepRow&)>& on_row) {
-  std::vector<std::unique_ptr<RankRows>> ranks;  // their sinks know where they are
+  std::vector<std::unique_ptr<RankRows>> ranks;  // pointers, because their sinks refer to them
   for (const live::LogFile& log : logs)
     ranks.push_back(std::make_unique<RankRows>(log, files.watch().clock_offset(log.node)));
   for (;;) {

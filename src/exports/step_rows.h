@@ -9,7 +9,7 @@
 
 namespace assay::exports {
 
-/// What the ranks of a round logged in one step.
+/// The values logged by a round's ranks in one step.
 struct StepRow {
   struct Value {
     int rank = 0;
@@ -17,14 +17,14 @@ struct StepRow {
     double value = 0;
   };
   std::int64_t step = 0;  ///< 0 or above
-  double t = 0;           ///< Unix seconds, when the last of the values was logged
+  double t = 0;           ///< Unix seconds at which the last value was logged
   std::vector<Value> values{};
 };
 
-/// The curves of `logs`, which are of one round, step by step: steps only ever go up, each comes
-/// once, with the values of all ranks. Numbers are the trainer's; where these go back (a training
-/// that was taken up again, steps counted by epoch) they are counted on from the last one. Only as
-/// much of each log is held in memory as the ranks are apart.
+/// The curves of `logs`, which belong to one round, step by step: steps only rise, and each occurs
+/// once, with the values of all ranks. Numbers are the trainer's; where these fall (a resumed
+/// training, steps counted by epoch), counting continues from the last one. Holds only as much of
+/// each log in memory as the ranks are apart.
 void read_step_rows(const RunFiles& files, const std::vector<live::LogFile>& logs,
                     const std::function<void(const StepRow&)>& on_row);
 

@@ -15,11 +15,11 @@ namespace {
 using perflog::EventKind;
 using perflog::Field;
 
-// What docs/perflog.md defines for a step, in the order of the table.
+// The values that docs/perflog.md defines for a step, in the order of its table.
 constexpr std::array<std::string_view, 11> kDefined{
     "loss",   "samples",   "global_samples", "tokens",      "flops",   "lr",
     "data_s", "compute_s", "comm_s",         "optimizer_s", "bubble_s"};
-// Columns that say where and when.
+// Columns for place and time.
 const std::set<std::string, std::less<>> kTaken{"case", "round",  "rank",      "host",
                                                 "step", "time_s", "elapsed_s", "step_s"};
 
@@ -27,7 +27,7 @@ bool is_number(const Field& field) {
   return field.type == Field::Type::number || field.type == Field::Type::boolean;
 }
 
-// Numbers of steps that PerfLog does not define, by name.
+// Names of step values that PerfLog does not define.
 std::vector<std::string> own_columns(const RunFiles& run) {
   std::set<std::string, std::less<>> found;
   for (const live::LogFile& log : run.ranks())

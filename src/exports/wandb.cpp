@@ -29,7 +29,7 @@ constexpr std::size_t kMaxName = 128;
 constexpr std::size_t kIdLength = 16;
 constexpr std::string_view kRunFolder = "offline-run-";
 
-// Fields of Record in wandb_internal.proto; those of the messages are named where they are written.
+// Fields of Record in wandb_internal.proto; those of messages are named where written.
 enum RecordField : std::uint32_t {
   kHistory = 2,
   kSummary = 3,
@@ -41,8 +41,8 @@ enum RecordField : std::uint32_t {
   kFooter = 22,
 };
 
-// HistoryItem, SummaryItem, ConfigItem and StatsItem: key = 1, value_json = 16. Keys with parts
-// (nested_key) would be lost to older clients.
+// HistoryItem, SummaryItem, ConfigItem and StatsItem: key = 1, value_json = 16. Older clients would
+// lose keys with parts (nested_key).
 ProtoMessage item(std::string_view key, std::string_view json) {
   return ProtoMessage().text(1, key).text(16, json);
 }
@@ -55,12 +55,12 @@ std::string json_text(std::string_view text) {
   return dump_line(Json(text));
 }
 
-// A time of whole microseconds: differences of Unix seconds have noise behind them.
+// A time in whole microseconds, because differences of Unix seconds have noise in further digits.
 std::string in_seconds(double seconds) {
   return wandb_number(std::round(seconds * 1e6) / 1e6);
 }
 
-// One round on its way into its folder.
+// A round while it is written to its folder.
 class RoundExport {
  public:
   RoundExport(const RunFiles& files, const judge::RunResult& result, const judge::CaseResult& of,
@@ -73,7 +73,7 @@ class RoundExport {
         started_ms_(report::parse_iso_ms(round.started).value_or(0)),
         ended_ms_(std::max(started_ms_, report::parse_iso_ms(round.ended).value_or(started_ms_))) {}
 
-  // The client's own names have local time; here it is UTC, so that they are the same everywhere.
+  // The client's own names use local time; UTC makes them the same everywhere.
   [[nodiscard]] std::string folder_name() const {
     std::string stamp = compact_utc(started_ms_ * 1'000'000);  // 20261115T101500Z
     std::ranges::replace(stamp, 'T', '_');
@@ -110,7 +110,7 @@ class RoundExport {
     return static_cast<std::int32_t>((ended_ms_ - started_ms_) / 1000);
   }
 
-  // Settings as W&B shows them: "config.batch_size" is batch_size within config.
+  // Settings in W&B's form: "config.batch_size" is batch_size within config.
   [[nodiscard]] Json config() const {
     Json out = Json::object();
     out["assay"] = {{"run", result_.run_id},
@@ -129,8 +129,8 @@ class RoundExport {
     return out;
   }
 
-  // Both need an answer where the client writes them, and some versions do not read them without
-  // the name of who waits for it. Control: mailbox_slot = 4, always_send = 5.
+  // The client expects an answer to both, and some versions do not read them without the name of
+  // the waiting party. Control: mailbox_slot = 4, always_send = 5.
   [[nodiscard]] ProtoMessage control() const { return ProtoMessage().text(4, id_).number(5, 1); }
 
   static void add_header(WandbLog& log) {
@@ -161,8 +161,8 @@ class RoundExport {
     log.add(kRun, run, &answer);
   }
 
-  // The client's own names where it has one, so that its pages know them; with several nodes each
-  // has its label behind, as the client writes it for them.
+  // Uses the client's own names where they exist, so that its pages know them; with several nodes,
+  // each node's label is appended, as by the client.
   [[nodiscard]] static std::string system_key(live::MetricName name, live::Scope scope, int device,
                                               const std::string& label) {
     using live::MetricName;
@@ -213,7 +213,7 @@ class RoundExport {
   // HistoryRecord: item = 1, step = 2; HistoryStep: num = 1. The summary has the last of each.
   void add_history(WandbLog& log) {
     read_step_rows(files_, logs(), [&](const StepRow& row) {
-      std::map<std::string, std::string> values;  // of two evaluations in a step the last one
+      std::map<std::string, std::string> values;  // if a step has two evaluations, the last one
       for (const StepRow::Value& value : row.values)
         values[curve_of_rank(value.rank, value.name)] = wandb_number(value.value);
       values["_step"] = std::to_string(row.step);
@@ -239,8 +239,8 @@ class RoundExport {
     log.add(kSummary, summary);
   }
 
-  // RunExitRecord: exit_code = 1, runtime = 2. Older clients take up the exit only with
-  // the final record behind it.
+  // RunExitRecord: exit_code = 1, runtime = 2. Older clients notice the exit only if the final
+  // record follows.
   void add_end(WandbLog& log) const {
     const ProtoMessage answer = control();
     log.add(kExit,
@@ -252,7 +252,7 @@ class RoundExport {
     log.add(kFooter, ProtoMessage());
   }
 
-  // For people: the log has all of it. `wandb sync` wants the folder, and writes them anew.
+  // For people: the log has all of it. `wandb sync` requires the folder and rewrites these.
   void write_files(const fs::path& folder) const {
     make_directories(folder);
     std::string text;

@@ -39,7 +39,7 @@ void WandbLog::add(std::uint32_t field, const ProtoMessage& message, const Proto
 
 void WandbLog::add(std::string_view record) {
   const auto room = [&] { return kBlock - size_ % kBlock; };
-  if (room() < kHeader) {  // no part of a record begins there
+  if (room() < kHeader) {  // too small for a part of a record
     const std::size_t padding = room();
     pending_.append(padding, '\0');
     size_ += padding;

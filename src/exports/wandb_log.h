@@ -10,23 +10,23 @@
 
 namespace assay::exports {
 
-/// The log of Weights & Biases' client, a file NAME.wandb: a header of 7 bytes, then messages
-/// Record of wandb_internal.proto as records of LevelDB's log, in blocks of 32 KiB that the header
-/// is a part of. Other than LevelDB's its checksums are plain CRC-32. The header's version is 0,
-/// which wandb reads up to 0.30.0.
+/// The log of Weights & Biases' client, a file NAME.wandb: a 7-byte header, then Record messages of
+/// wandb_internal.proto as records of LevelDB's log, in blocks of 32 KiB that include the header.
+/// Unlike LevelDB's, its checksums are plain CRC-32. The header's version is 0, which wandb reads
+/// up to 0.30.0.
 class WandbLog {
  public:
   static constexpr std::size_t kBlock = 32U << 10;
-  static constexpr std::size_t kHeader = 7;  ///< of the file, and of every part of a record
+  static constexpr std::size_t kHeader = 7;  ///< of the file, and of each part of a record
 
-  /// `file` is made anew; its folder must be there.
+  /// Replaces `file`; its folder must exist.
   explicit WandbLog(std::filesystem::path file);
 
-  /// A Record that holds `message` in `field`; records are counted from 1. Throws as finish() does.
+  /// Adds a Record with `message` in `field`; records are counted from 1. Throws as finish() does.
   void add(std::uint32_t field, const ProtoMessage& message, const ProtoMessage* control = nullptr);
   void add(std::string_view record);
 
-  /// Everything is in the file now. Throws Error of kind environment where something could not be
+  /// Writes everything to the file. Throws Error of kind environment if anything could not be
   /// written.
   void finish();
 

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of every file, what changes when somebody writes it: inode, bytes, time.
+// For every file, what changes when it is written: inode, size, time.
 using Snapshot = std::map<std::string, std::tuple<ino_t, off_t, std::int64_t>>;
 
 Snapshot snapshot_of(const fs::path& run) {
@@ -27,7 +27,7 @@ Snapshot snapshot_of(const fs::path& run) {
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(run)) {
     const std::string path = entry.path().lexically_relative(run).generic_string();
     struct stat info {};
-    // The lock appears when somebody takes it; folders change with what is in them.
+    // The lock appears when somebody takes it; folders change with their content.
     if (path == layout::kLock || ::lstat(entry.path().c_str(), &info) != 0 || S_ISDIR(info.st_mode))
       continue;
     out[path] = {info.st_ino, info.st_size,
@@ -49,7 +49,7 @@ void copy_into(const fs::path& from, const std::string& path, const fs::path& to
                        (from / path).string(), ec.value());
 }
 
-// What is not packed must be nothing that would be missed.
+// Files that are not packed must be ones that nobody would miss.
 void keep_left_out(const pack::Written& written, const fs::path& run, const fs::path& kept) {
   for (const std::string& path : written.left_out) {
     const layout::RunFile* known = layout::find_run_file(path);
@@ -63,7 +63,7 @@ void keep_left_out(const pack::Written& written, const fs::path& run, const fs::
   }
 }
 
-// Reads a packed file back; nothing for one that is not whole, or is something else.
+// Reads a packed file back; returns nothing if it is incomplete or something else.
 std::string verified_digest(const fs::path& file, int threads) {
   try {
     const pack::Check check = pack::verify(file, {threads, {}});
@@ -84,7 +84,7 @@ void require_archivable(const fs::path& folder) {
                 folder.string(), "make it with 'assay report " + folder.string() + "'");
 }
 
-// A packed file in a folder of packed files, which is gone again unless the archive is made.
+// A packed file in a folder of packed files, removed again unless the archive is completed.
 class PackElsewhere {
  public:
   explicit PackElsewhere(fs::path file) : file_(std::move(file)) {
@@ -121,7 +121,7 @@ store::ArchivedRun archive_run(const fs::path& run, const fs::path& to,
   store::ArchivedRun archived;
   archived.pack = to.empty() ? kept / name : fs::absolute(to) / name;
   PackElsewhere file(archived.pack);
-  // Beside one that is there already it is packed once more, to see whether that is the same.
+  // If one already exists, the run is packed beside it again, to compare both.
   const fs::path packed = file.is_new() ? archived.pack : kept / name;
   const pack::Written written = pack::write(folder, packed, options);
   archived.digest = pack::digest(written.contents);
@@ -143,12 +143,12 @@ store::ArchivedRun archive_run(const fs::path& run, const fs::path& to,
   archived.bytes = written.contents.bytes();
   archived.archived_at = iso_utc(wall_now_ns());
   store::write_archived(kept, archived);
-  // Nobody resumes it from here on; and nobody has written into it so far.
+  // From here on nobody can resume it, and nobody has written to it so far.
   const store::RunLock lock(folder);
   if (snapshot_of(folder) != before)
     throw Error(ErrorKind::environment, "the run stays: it was changed while it was packed",
                 folder.string(), "archive it again");
-  file.keep();  // before: what may have taken the run's place needs it
+  file.keep();  // kept before, because the folder in the run's place may need it
   replacement.take_its_place();
   if (to.empty()) archived.pack = fs::absolute(folder) / name;
   return archived;

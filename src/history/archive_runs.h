@@ -8,22 +8,23 @@
 
 namespace assay::history {
 
-/// Packs the run, reads the packed file back, and only then leaves in the run's place a folder with
-/// archived.json, result.json, tags, notes, and files that commands wrote beside the evidence. An
-/// interruption at any point leaves the run unchanged, or archived.
+/// Packs the run, reads the packed file back, and only then replaces the run with a folder that
+/// holds archived.json, result.json, tags, notes, and what commands wrote beside the evidence.
+/// Interrupted anywhere, it leaves the run as it was, or archived.
 ///
-/// `to`: the folder for the packed run, created if necessary; empty: that of the run itself. An
-/// existing packed file is used if it contains the same files, and otherwise not changed.
-/// Weights of an experiment are not kept; a finished run needs none.
+/// `to` is the packed run's folder, created if missing; empty: the run's. An existing packed file
+/// is used if it holds the same files, and otherwise left alone. An experiment's weights are not
+/// kept, because a finished run needs none.
 ///
-/// Throws Error of kind usage if it is not a run, is in progress, archived, or has no result.json;
-/// of kind environment for a file that cannot be packed or changes meanwhile. Then the run stays.
+/// Throws Error of kind usage if the folder is not a run, or the run is in progress, archived or
+/// has no result.json; of kind environment if a file cannot be packed or changes meanwhile. The run
+/// then stays.
 store::ArchivedRun archive_run(const std::filesystem::path& run, const std::filesystem::path& to,
                                const pack::Options& options = {});
 
-/// The opposite: unpacks, checks every file, and puts the run in its place, with the tags and notes
-/// that it has now. A packed file elsewhere stays. Throws Error of kind usage for a run that is not
-/// archived, and the errors of pack::open_packed.
+/// The inverse: unpacks, checks every file, and restores the run with its current tags and notes. A
+/// packed file stored elsewhere stays. Throws Error of kind usage for a run that is not archived,
+/// and whatever pack::open_packed throws.
 void restore_run(const std::filesystem::path& run);
 
 }  // namespace assay::history

@@ -26,7 +26,7 @@ using report::TrendChart;
 
 constexpr std::size_t kPageCauses = 8;
 
-// A path as part of an address: what is not plain is written in hex.
+// A path as part of an address, with special characters in hex.
 std::string address_of(const std::string& path) {
   std::string out;
   for (const char c : path) {

@@ -29,7 +29,7 @@ const FoundRun& run_at(const History& history, const Trend& trend, std::size_t p
   return history.runs[trend.points[point].run];
 }
 
-// The course of a trend in one word.
+// A trend's course as a single word.
 std::string sparkline(const Trend& trend) {
   static constexpr std::array<std::string_view, 8> kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const std::size_t count = std::min(trend.points.size(), kSparks);
@@ -42,7 +42,7 @@ std::string sparkline(const Trend& trend) {
     values.push_back(stats::median(group).value_or(0));
   }
   const auto [low, high] = std::ranges::minmax(values);
-  // What varies by less than two percent is drawn flat, so that noise does not look like a change.
+  // Variation below two percent is drawn flat, so that noise does not look like a change.
   const double room = std::max(high - low, 0.02 * std::max(std::abs(low), std::abs(high)));
   std::string out;
   for (const double value : values) {

@@ -54,11 +54,11 @@ std::string facts_text(const compare::Leaves& facts) {
 
 void create_tables(Database& database, int version) {
   if (database.user_version() == version) return;
-  // Queries read long stretches. Takes effect in a file that is still empty, as VACUUM leaves it.
+  // Queries read long ranges. Takes effect in an empty file, as VACUUM leaves it.
   database.execute("PRAGMA page_size = 16384");
   database.execute("VACUUM");
   Transaction transaction(database);
-  // Another process may have made them meanwhile.
+  // Another process may have created them meanwhile.
   database.execute(kTables);
   database.set_user_version(version);
   transaction.commit();
@@ -85,7 +85,7 @@ IndexWriter::IndexWriter(Database& database)
       insert_value_(database.prepare("INSERT OR IGNORE INTO metric_values (metric, case_id, run, "
                                      "n, median, low, high) VALUES (?, ?, ?, ?, ?, ?, ?)")) {}
 
-// Both statements are bound already.
+// Both statements are already bound.
 std::int64_t IndexWriter::id_of(Ids& ids, const std::string& key, Statement& insert,
                                 Statement& select) {
   insert.run();
@@ -127,7 +127,7 @@ void IndexWriter::remove(const std::string& folder) {
   const std::int64_t run = known ? find_run_.number(0) : 0;
   find_run_.reset();
   if (!known) return;
-  // Values are in the order of metrics and cases: naming all of these finds those of a run at once.
+  // Values are ordered by metric and case: naming all of these finds a run's values at once.
   for (const char* sql :
        {("DELETE FROM metric_values WHERE metric IN (SELECT id FROM metrics) AND case_id IN "
          "(SELECT id FROM cases) AND run = ?"),
@@ -206,7 +206,7 @@ void IndexWriter::put(const RunRecord& run, const Stamp& stamp) {
 
 void IndexWriter::mark_copies() {
   database_.execute("UPDATE runs SET copy_of = '' WHERE copy_of != ''");
-  // The one in the folder that the run made itself comes first.
+  // The copy in the folder that the run itself created comes first.
   Statement all = database_.prepare(
       "SELECT id, folder, run_id, rounds FROM runs WHERE rounds != '' AND run_id IN (SELECT run_id "
       "FROM runs GROUP BY run_id HAVING count(*) > 1) ORDER BY run_id, folder != run_id, folder");

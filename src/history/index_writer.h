@@ -10,18 +10,18 @@
 
 namespace assay::history {
 
-/// Makes the tables of run_index.h in a new file; keeps existing ones.
+/// Creates the tables of run_index.h in a new file; keeps existing ones.
 void create_tables(database::Database& database, int version);
 
-/// Writes runs into the index, within a transaction of the caller's. Ids are kept, so it must not
-/// outlive the transaction.
+/// Writes runs to the index within the caller's transaction. Caches ids, so it must not outlive the
+/// transaction.
 class IndexWriter {
  public:
   explicit IndexWriter(database::Database& database);
-  /// Replaces the entry of the folder.
+  /// Replaces what was known about the folder.
   void put(const RunRecord& run, const Stamp& stamp);
   void remove(const std::string& folder);
-  /// Finds runs that are copies of another one, of the same id with the same rounds.
+  /// Finds runs that are copies of another: the same id and rounds.
   void mark_copies();
 
  private:

@@ -41,7 +41,7 @@ void rename_folder(const fs::path& from, const fs::path& to) {
                        from.string(), errno);
 }
 
-// All that was written in the file system of a folder.
+// Syncs the file system that contains the folder.
 void sync_around(const fs::path& folder) {
   const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || ::syncfs(fd.get()) != 0)
@@ -59,7 +59,7 @@ Replacement::Replacement(const fs::path& run)
       building_(run_.parent_path() /
                 fmt::format("{}{}-{}", kBuilding, ::getpid(), run_.filename().string())) {
   std::error_code ec;
-  fs::remove_all(building_, ec);  // of a process that had the same number
+  fs::remove_all(building_, ec);  // left by an earlier process with the same pid
   make_directories(building_);
   lock_.emplace(building_);
 }
@@ -79,7 +79,7 @@ void Replacement::take_its_place() {
     if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)
       throw system_error(ErrorKind::environment, "cannot put another folder in its place",
                          run_.string(), errno);
-    // Network file systems cannot exchange two names; finish_removals knows what to do in between.
+    // Network file systems cannot exchange two names; finish_removals repairs the state in between.
     const fs::path replaced =
         run_.parent_path() / (std::string(kReplaced) + run_.filename().string());
     rename_folder(run_, replaced);
@@ -91,7 +91,7 @@ void Replacement::take_its_place() {
     }
     rename_folder(replaced, path());
   }
-  // The old one is only removed when the new one is on the disk.
+  // Removes the old folder only once the new one is on disk.
   done_ = true;
   sync_around(run_.parent_path());
   remove_all(building_, run_);
@@ -151,7 +151,7 @@ std::size_t finish_removals(const fs::path& results) {
     const bool replaced = name.starts_with(kReplaced);
     if (!replaced && !name.starts_with(kRemoving) && !name.starts_with(kBuilding)) continue;
     if (!fs::is_directory(entry.symlink_status(ec))) continue;
-    // Another process may be at it right now.
+    // Another process may be working on it right now.
     if (store::RunLock::held(entry.path())) continue;
     if (replaced) {
       const fs::path run = results / name.substr(kReplaced.size());

@@ -9,19 +9,19 @@
 
 namespace assay::history {
 
-/// Which runs may go. Nothing given: none.
+/// Which runs may be removed; by default none.
 struct Retention {
-  bool chosen = false;                     ///< they were chosen otherwise: all that is not kept
-  std::optional<std::size_t> keep_last{};  ///< this many of the newest stay
-  std::optional<std::int64_t> older_than_ms{};  ///< only those that began before this moment go
-  bool keep_tagged = false;                     ///< those with any tag stay
-  std::vector<std::string> keep_tags{};         ///< those with one of these tags stay
+  bool chosen = false;                          ///< selected otherwise: all that are not kept
+  std::optional<std::size_t> keep_last{};       ///< keeps this many of the newest
+  std::optional<std::int64_t> older_than_ms{};  ///< removes only runs that began before this moment
+  bool keep_tagged = false;                     ///< keeps runs with any tag
+  std::vector<std::string> keep_tags{};         ///< keeps runs with one of these tags
 
   [[nodiscard]] bool given() const { return chosen || keep_last || older_than_ms; }
 };
 
-/// The runs that may be removed, oldest first. Runs in progress stay, and so do runs of unknown
-/// time if only old ones may be removed. Pure.
+/// The runs that may be removed, oldest first. Runs in progress stay; so do runs without a time if
+/// only old ones may go, since their age is unknown. Pure.
 [[nodiscard]] std::vector<FoundRun> runs_to_remove(const std::vector<FoundRun>& runs,
                                                    const Retention& retention);
 

@@ -48,7 +48,7 @@ std::vector<std::int64_t> metrics_named(RunIndex& index, const std::string& name
   return out;
 }
 
-/// A WHERE clause with the values of its places.
+/// A WHERE clause with its parameters' values.
 class Where {
  public:
   void add(const std::string& clause) { clauses_.push_back("(" + clause + ")"); }
@@ -85,7 +85,7 @@ Where where_of(RunIndex& index, const RunFilter& filter) {
     std::vector<std::int64_t> numbers;
     for (const judge::Validity verdict : filter.verdicts)
       numbers.push_back(static_cast<std::int64_t>(verdict));
-    // What was not judged has no verdict.
+    // An unjudged run has no verdict.
     where.add(fmt::format("state = {} AND validity IN {}", static_cast<int>(RunState::ended),
                           numbers_list(numbers)));
   }
@@ -174,8 +174,8 @@ std::vector<FoundRun> find_runs(RunIndex& index, const RunFilter& filter) {
                    static_cast<RunState>(all.number(4)), all.text(5),
                    static_cast<judge::Validity>(all.number(6)), all.number(7), all.number(8),
                    all.text(9), all.text(10), all.number(11), all.text(12), all.text(13)});
-  // Faster here than in SQLite, which would write the rows down to sort them; and mostly they lie
-  // in order already.
+  // Faster here than in SQLite, which would write the rows to sort them; they are mostly in order
+  // already.
   const auto earlier = [](const FoundRun& a, const FoundRun& b) {
     return std::tie(a.started_ms, a.folder) < std::tie(b.started_ms, b.folder);
   };

@@ -24,7 +24,7 @@ constexpr auto kWaitAtEndOfRun = std::chrono::seconds(2);
 
 database::Options file_options(std::chrono::milliseconds wait) {
   database::Options options;
-  // Results often lie on a network file system. What a loss of power takes back is read again.
+  // Results are often on a network file system. Whatever a power loss undoes is read again.
   options.journal = database::Options::Journal::rollback;
   options.durable = false;
   options.wait = wait;
@@ -47,7 +47,7 @@ std::string why_not(const DatabaseError& error, const fs::path& file) {
   }
 }
 
-// What the file holds, as far as it can be read; else nothing.
+// The file's content as far as it is readable; otherwise empty.
 Database copy_in_memory(const fs::path& file) {
   try {
     database::Options options = file_options(std::chrono::milliseconds(200));
@@ -55,7 +55,7 @@ Database copy_in_memory(const fs::path& file) {
     Database original(file, options);
     if (original.user_version() == RunIndex::kVersion) return Database::in_memory(&original);
   } catch (const DatabaseError&) {
-    // It is read again from the runs.
+    // Read again from the runs.
   }
   return Database::in_memory();
 }
@@ -66,7 +66,7 @@ struct Known {
   RunState state = RunState::ended;
 };
 
-// By folder. They mostly lie in that order, so that sorting here is faster than in SQLite.
+// Sorted by folder. They are mostly in order, so sorting here is faster than in SQLite.
 std::vector<Known> known_runs(Database& database) {
   std::vector<Known> out;
   Statement all =
@@ -83,22 +83,22 @@ std::vector<Known> known_runs(Database& database) {
 
 RunIndex::RunIndex(fs::path results, Database database)
     : results_(std::move(results)), database_(std::move(database)) {
-  database_.execute("PRAGMA cache_size = -65536");  // KiB
+  database_.execute("PRAGMA cache_size = -65536");  // in KiB
 }
 
 RunIndex RunIndex::open(const fs::path& results, const IndexOptions& options) {
   require_results(results);
-  // The file system and the index are read side by side.
+  // Reads the file system and the index concurrently.
   const Scan folders = std::async(std::launch::async, [&] {
                          return scan_results(results, options.threads);
                        }).share();
   const fs::path file = results / kFile;
-  std::string note;     // of an index that can be used
+  std::string note;     // about an index that can be used
   std::string message;  // why this one cannot
   bool anew = false;
   bool emptied = false;
   if (is_irregular(file)) {
-    // Somebody put a link, a FIFO or a device there: what lies behind it is not ours.
+    // Somebody put a link, a FIFO or a device there; what is behind it is not ours.
     message = in_memory_because("the index " + file.string() +
                                 " is not a regular file and is left alone");
     anew = true;
@@ -145,11 +145,11 @@ void RunIndex::refresh(const Scan& scan, const IndexOptions& options) {
   const std::vector<RunFolder>& folders = scan.get();
   std::vector<const RunFolder*> changed;
   std::vector<std::string> gone;
-  auto at = known.begin();  // both are in the order of their names
+  auto at = known.begin();  // both are sorted by name
   for (const RunFolder& folder : folders) {
     for (; at != known.end() && at->folder < folder.name; ++at) gone.push_back(at->folder);
     const bool is_known = at != known.end() && at->folder == folder.name;
-    // A run that goes on may have ended without a trace in its folder: killed, for one.
+    // A run in progress may have ended without a trace in its folder, for instance by a kill.
     const bool same = is_known && at->stamp == folder.stamp && at->state != RunState::running;
     if (!same && (is_known || looks_like_run(results_ / folder.name))) changed.push_back(&folder);
     if (is_known) ++at;
@@ -167,7 +167,7 @@ void RunIndex::refresh(const Scan& scan, const IndexOptions& options) {
     IndexWriter writer(database_);
     if (first == 0)
       for (const std::string& name : gone) writer.remove(name);
-    // The stamps are older than what was read: a change in between shows as one the next time.
+    // The stamps are older than the data: a change in between shows the next time.
     for (std::size_t i = 0; i < count; ++i) writer.put(records[i], changed[first + i]->stamp);
     if (first + kBatch >= changed.size()) writer.mark_copies();
     transaction.commit();
@@ -183,7 +183,7 @@ void index_run(const fs::path& run, bool create) noexcept {
     if ((!create && !fs::exists(file, ec)) || is_irregular(file)) return;
     Database database(file, file_options(kWaitAtEndOfRun));
     const std::int64_t version = database.user_version();
-    // Another version's index is for that version; the next query makes an old one anew.
+    // Another version's index belongs to that version; the next query rebuilds an old one.
     if (version != 0 && version != RunIndex::kVersion) return;
     create_tables(database, RunIndex::kVersion);
     const Stamp stamp = stamp_of(run);
@@ -194,7 +194,7 @@ void index_run(const fs::path& run, bool create) noexcept {
     writer.mark_copies();
     transaction.commit();
   } catch (...) {
-    // The next query finds the run by itself.
+    // The next query finds the run anyway.
   }
 }
 

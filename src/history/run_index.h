@@ -14,14 +14,14 @@
 namespace assay::history {
 
 struct IndexOptions {
-  std::chrono::milliseconds wait{10'000};  ///< for others that write the index
-  int threads = 0;                         ///< number that read runs; 0: one per processor
+  std::chrono::milliseconds wait{10'000};  ///< how long to wait for other writers
+  int threads = 0;                         ///< for reading runs; 0: one per processor
   bool rebuild = false;                    ///< forgets everything and reads all runs again
-  /// Called from the thread that opens the index, when there are many runs to read.
+  /// Called on the thread that opens the index, if there are many runs to read.
   std::function<void(std::size_t done, std::size_t all)> progress{};
 };
 
-/// The index of a folder of results, a SQLite file in it. All its contents are read from the run
+/// The index of a folder of results, a SQLite file in it. All its content comes from the run
 /// directories; it can be deleted at any time. Several processes may use it at once.
 ///
 /// Tables: runs(id, folder, run_id, suite, state, problem, validity, started, ended, machine,
@@ -34,16 +34,16 @@ class RunIndex {
   static constexpr std::string_view kFile = ".assay-history.db";
   static constexpr int kVersion = 3;
 
-  /// Opens the index and brings it up to date with the folder: new runs, changed ones (by the
-  /// stamps of run_scan.h) and missing ones. A damaged index, or one of an older version, is
-  /// rebuilt. One that is newer, or locked for longer than `wait`, or cannot be written, is not
-  /// changed, and this one lives in memory: messages() says so.
-  /// Throws Error of kind usage if there is no such folder.
+  /// Opens the index and updates it from the folder: new runs, changed ones (by the stamps of
+  /// run_scan.h) and removed ones. A damaged index, or one of an older version, is rebuilt. One
+  /// that is newer, stays locked for longer than `wait`, or cannot be written is left alone, and
+  /// this one exists only in memory; messages() says so. Throws Error of kind usage if there is no
+  /// such folder.
   [[nodiscard]] static RunIndex open(const std::filesystem::path& results,
                                      const IndexOptions& options = {});
 
   [[nodiscard]] const std::filesystem::path& results() const noexcept { return results_; }
-  /// Remarks for the user, a sentence each.
+  /// Messages for the user, one sentence each.
   [[nodiscard]] const std::vector<std::string>& messages() const noexcept { return messages_; }
   [[nodiscard]] std::size_t runs_read() const noexcept { return runs_read_; }
   [[nodiscard]] database::Database& database() noexcept { return database_; }
@@ -60,7 +60,7 @@ class RunIndex {
   std::size_t runs_read_ = 0;
 };
 
-/// Opens the index of `results` and queries it. If it turns out to be damaged only then, it is
+/// Opens the index of `results` and runs the query. If the index only then proves damaged, it is
 /// rebuilt and queried once more.
 template <class Query>
 auto ask_index(const std::filesystem::path& results, const IndexOptions& options, Query query) {
@@ -76,9 +76,9 @@ auto ask_index(const std::filesystem::path& results, const IndexOptions& options
   return query(index);
 }
 
-/// Brings the entry of one run up to date, for the end of 'assay run' and 'assay report'. Waits for
-/// two seconds at most and never throws: the next query writes what it could not. `create`: starts
-/// an index if there is none.
+/// Updates the entry of one run, at the end of 'assay run' and 'assay report'. Waits at most two
+/// seconds and never throws: the next query writes what this cannot. `create` starts an index if
+/// there is none.
 void index_run(const std::filesystem::path& run, bool create) noexcept;
 
 }  // namespace assay::history

@@ -57,7 +57,7 @@ Labels read_labels(const fs::path& run) {
 }
 
 Labels change_labels(const fs::path& run, const std::function<void(Labels&)>& change) {
-  // The folder itself is the lock: the file is replaced, and another file would be one more.
+  // Locks the folder itself: the file gets replaced, and a lock file would be one more.
   const UniqueFd folder(::open(run.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder || ::flock(folder.get(), LOCK_EX) != 0)
     throw system_error(ErrorKind::environment, "cannot lock the run", run.string(), errno);

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Clocks can be wrong: what is beyond the year 2200 is not a time.
+// Clocks may be wrong: a time after the year 2200 is not one.
 constexpr std::int64_t kLastMs = 7'258'118'400'000;
 
 std::int64_t time_of(const std::string& iso) {
@@ -72,7 +72,7 @@ void take_result(const judge::RunResult& run, RunRecord& record) {
                             result.summary, compare::case_leaves(result)});
 }
 
-// A run without a result is known by its plan.
+// A run without a result is identified by its plan.
 void take_plan(const fs::path& folder, RunRecord& record) {
   const store::RunDir run = store::RunDir::open(folder);
   record.run_id = run.plan().run_id;
@@ -127,7 +127,7 @@ RunRecord read_run(const fs::path& run) {
     try {
       record.archived = store::read_archived(run).pack.string();
     } catch (const std::exception& error) {
-      // Whether its evidence is still anywhere is not known: what is left must not pass for a run.
+      // Its evidence may be lost: the remains must not pass for a run.
       record.state = RunState::unreadable;
       keep(error.what());
     }

@@ -14,9 +14,9 @@ namespace assay::history {
 
 enum class RunState {
   ended,       ///< it has a result
-  running,     ///< some process works on it now
+  running,     ///< a process is working on it
   no_result,   ///< not judged: interrupted, or its result was deleted
-  unreadable,  ///< its files cannot be understood; `problem` says why
+  unreadable,  ///< its files are unreadable; `problem` says why
 };
 
 constexpr auto enum_names(RunState /*state*/) {
@@ -28,42 +28,42 @@ constexpr auto enum_names(RunState /*state*/) {
 }
 
 struct CaseRecord {
-  std::string name;  ///< without the number of rounds, which is not part of the work
+  std::string name;  ///< without the number of rounds, which does not affect what is measured
   judge::Validity validity = judge::Validity::incomplete;
   std::string headline;
   std::vector<judge::Summary> metrics;
   compare::Leaves configuration;
 };
 
-/// The history's data of a run, all of it read from its folder.
+/// What the history stores about a run, all of it read from its folder.
 struct RunRecord {
-  std::string folder;  ///< its name in the folder of results
-  std::string run_id;  ///< the folder's name if no file has it
+  std::string folder;  ///< its name within the folder of results
+  std::string run_id;  ///< the folder's name if nothing else tells it
   std::string suite;
   RunState state = RunState::no_result;
-  std::string problem;  ///< for people; empty: none
+  std::string problem;  ///< for people; empty if none
   judge::Validity validity = judge::Validity::incomplete;
-  std::int64_t started_ms = 0;  ///< Unix epoch, of the first round; else by the run's id; else 0
-  std::int64_t ended_ms = 0;    ///< of the last round; 0: not known
+  std::int64_t started_ms = 0;  ///< Unix epoch, of the first round; else from the run's id; else 0
+  std::int64_t ended_ms = 0;    ///< of the last round; 0: unknown
   std::vector<std::string> hosts;
   std::string version;  ///< of Assay
-  std::string rounds;   ///< a hash of when its rounds began and ended: a copy has the same
+  std::string rounds;   ///< a hash of its rounds' begin and end times: a copy has the same
   compare::Leaves environment;
   std::vector<CaseRecord> cases;
   Labels labels;
-  std::string archived;  ///< its packed file, if its files were packed; empty: they are there
+  std::string archived;  ///< its packed file; empty: not archived
 };
 
-/// A larger result.json is not read.
+/// A larger result.json is ignored.
 inline constexpr std::uintmax_t kMaxResultBytes = std::uintmax_t{512} << 20;
 
-/// Never throws because of the folder's contents: the record of an unreadable run says why.
+/// Never throws because of the folder's content: an unreadable run yields a record that says why.
 [[nodiscard]] RunRecord read_run(const std::filesystem::path& run);
 
 /// "node1", "node1, node2", "node1 … node8 (8 nodes)"; "unknown" for none.
 [[nodiscard]] std::string machine_name(const std::vector<std::string>& hosts);
 
-/// Milliseconds since the epoch of "run20261115T101500Z-3f2a"; 0 for another name.
+/// The time in "run20261115T101500Z-3f2a", in milliseconds since the epoch; 0 for other names.
 [[nodiscard]] std::int64_t time_of_run_id(const std::string& run_id);
 
 }  // namespace assay::history

@@ -40,7 +40,7 @@ Folder open_results(const fs::path& results) {
   return folder;
 }
 
-// Nothing for what is not a folder itself, but a link to one.
+// Nothing for a link to a folder.
 bool take_stamp(int parent, const std::string& name, Stamp& stamp) {
   struct stat info {};
   if (::fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(info.st_mode))

@@ -7,11 +7,11 @@
 
 namespace assay::history {
 
-/// Reveals that a run has changed: result.json is rewritten, and files of the run's folder are
+/// Identifies changes of a run: result.json is rewritten, and files in the run's folder are
 /// replaced or added.
 struct Stamp {
   std::int64_t result_mtime_ns = 0;
-  std::int64_t result_bytes = -1;  ///< -1: there is none
+  std::int64_t result_bytes = -1;  ///< -1: no result.json
   std::int64_t folder_mtime_ns = 0;
 
   bool operator==(const Stamp&) const = default;
@@ -22,15 +22,15 @@ struct RunFolder {
   Stamp stamp;
 };
 
-/// Throws Error of kind usage when there is no such folder, or none that can be read.
+/// Throws Error of kind usage if there is no such folder, or it cannot be read.
 void require_results(const std::filesystem::path& results);
 
-/// The folders in `results`, except hidden ones and links ("latest"), by name. Reading them shows
-/// whether they are runs. Throws as require_results() does.
+/// The folders in `results` by name, except hidden ones and links ("latest"). Only reading them
+/// shows whether they are runs. Throws as require_results() does.
 [[nodiscard]] std::vector<RunFolder> scan_results(const std::filesystem::path& results,
                                                   int threads);
 
-/// The stamp of one folder; that of no folder if it does not exist.
+/// The stamp of a folder; a default one if it does not exist.
 [[nodiscard]] Stamp stamp_of(const std::filesystem::path& run);
 
 /// Whether a folder contains a run or its remains: plan.json, result.json or journal.jsonl.

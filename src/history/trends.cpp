@@ -66,7 +66,7 @@ class TrendReader {
                 "'assay list metrics' describes them");
   }
 
-  // The run's place among those that are meant.
+  // The run's position among the selected ones.
   [[nodiscard]] std::size_t place_of(std::int64_t id) const {
     const auto at = static_cast<std::size_t>(id);
     return at < places_.size() ? places_[at] : kNoPlace;
@@ -92,7 +92,7 @@ class TrendReader {
     for (const std::int64_t metric : metrics_of(headline)) read_values(id, name, metric, entries);
   }
 
-  // In the order in which they are named, those of one name with other units one after the other.
+  // In the order of naming; those of one name with other units follow each other.
   [[nodiscard]] std::vector<std::int64_t> metrics_of(std::int64_t headline) const {
     std::vector<std::string> names = options_.metrics;
     if (names.empty() && headline != 0) names.push_back(metrics_.at(headline).name);
@@ -137,7 +137,7 @@ class TrendReader {
   std::map<std::int64_t, MetricInfo> metrics_;
 };
 
-/// What was the same in the facts of two runs, read once.
+/// Reads the facts of runs, each set once.
 class FactsReader {
  public:
   explicit FactsReader(RunIndex& index) : database_(index.database()) {}
@@ -161,7 +161,7 @@ class FactsReader {
   std::map<std::int64_t, compare::Leaves> facts_;
 };
 
-// What explains most changes of speed comes first.
+// The most frequent causes of speed changes come first.
 std::size_t place_of_cause(const std::string& what) {
   constexpr std::array<std::string_view, 12> kTelling{
       "driver", "kernel", "firmware",  "assay.version", "assay.revision", "config.",

@@ -24,7 +24,7 @@ namespace assay::http {
 
 namespace {
 
-/// OpenSSL writes to sockets that may have been closed; the signal must not end the program.
+/// OpenSSL writes to sockets that may have been closed, and the signal must not end the program.
 class WithoutSigpipe {
  public:
   WithoutSigpipe() {
@@ -55,7 +55,7 @@ struct Running {
   std::int64_t deadline_ns;
   Outcome outcome;
   UniqueFd file;
-  std::string small_body{};  // read before, sent together with the head
+  std::string small_body{};  // read beforehand, sent together with the head
   std::uint64_t body_size = 0;
   std::uint64_t sent = 0;
   std::int64_t begun_ns = mono_now_ns();
@@ -67,7 +67,7 @@ struct Running {
   }
 };
 
-/// Some bytes of the slice from `from` on, at least one. Throws Error when there is none.
+/// Reads at least one byte of the slice, starting at `from`. Throws Error if there is none.
 std::size_t read_slice(const UniqueFd& file, const FileSlice& slice, std::uint64_t from,
                        char* buffer, std::size_t wanted) {
   ssize_t n = 0;
@@ -106,8 +106,8 @@ std::size_t read_body(char* buffer, std::size_t size, std::size_t count, void* u
 
 int seek_body(void* user, curl_off_t offset, int origin) {
   if (origin != SEEK_SET || offset != 0) return CURL_SEEKFUNC_CANTSEEK;
-  // libcurl starts over when a kept connection had been closed, and so must a listener. Without a
-  // listener that is harmless; with one, the caller's next attempt starts cleanly.
+  // libcurl starts over if a kept connection was closed, and a listener would have to as well.
+  // Without a listener that is harmless; with one, the caller's next attempt starts cleanly.
   auto& running = *static_cast<Running*>(user);
   if (running.exchange.on_sent && running.sent > 0) return CURL_SEEKFUNC_FAIL;
   running.sent = 0;
@@ -119,7 +119,7 @@ std::size_t read_header(char* data, std::size_t size, std::size_t count, void* u
   running.outcome.was_sent = true;
   const std::string_view line = trim(std::string_view(data, size * count));
   auto& response = running.outcome.response;
-  if (line.starts_with("HTTP/")) {  // also after "100 Continue"
+  if (line.starts_with("HTTP/")) {  // even after "100 Continue"
     response = {};
     const std::vector<std::string_view> words = split(line, ' ');
     if (words.size() > 1) response.status = parse_number<int>(words[1], 100, 999).value_or(0);
@@ -148,7 +148,7 @@ std::size_t read_reply(char* data, std::size_t size, std::size_t count, void* us
   return piece.size();
 }
 
-/// libcurl calls it at least once a second. Other than 0 ends the attempt.
+/// libcurl calls this at least once a second. A nonzero result ends the attempt.
 int look_for_end(void* user, curl_off_t, curl_off_t received, curl_off_t, curl_off_t sent) {
   auto& running = *static_cast<Running*>(user);
   if (running.exchange.stop.stop_requested()) return 1;
@@ -188,8 +188,8 @@ class HeaderList {
   curl_slist* list_ = nullptr;
 };
 
-/// libcurl sends a body of this size together with the head: one packet and one turn of the server
-/// less than one that it asks for.
+/// libcurl sends a body of up to this size together with the head: one packet and one turn of the
+/// server less than a body it asks for.
 constexpr std::uint64_t kSmallBody = 32 << 10;
 
 void send_with_head(CURL* curl, Running& running, HeaderList& headers) {
@@ -209,7 +209,7 @@ void send_with_head(CURL* curl, Running& running, HeaderList& headers) {
   curl_easy_setopt(curl, CURLOPT_POST, 1L);
   curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
   curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
-  // Else libcurl would call it a form's.
+  // Otherwise libcurl would call it a form's.
   const bool has_type = std::ranges::any_of(
       request.headers, [](const auto& header) { return to_lower(header.first) == "content-type"; });
   if (!has_type) headers.add("Content-Type:");

@@ -12,19 +12,19 @@ namespace assay::http {
 
 using EasyHandle = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
 
-/// How one attempt went.
+/// The result of one attempt.
 struct Outcome {
   CURLcode code = CURLE_OK;
-  std::string cause;      ///< libcurl's message, when code is not CURLE_OK
-  bool was_sent = false;  ///< something of the request may have reached the server
+  std::string cause;      ///< libcurl's message unless code is CURLE_OK
+  bool was_sent = false;  ///< part of the request may have reached the server
   bool resumable =
-      true;  ///< false when this side failed (file, receiver): another try is pointless
+      true;  ///< false if this side failed (file, receiver), so that another try is pointless
   std::exception_ptr thrown;
   Response response;
 };
 
-/// Sends `request` once on `handle`, which keeps its connection. Allocates the buffers it needs
-/// once per request. It is ended at `deadline_ns` of the monotonic clock.
+/// Sends `request` once on `handle`, which keeps its connection. Allocates its buffers once per
+/// request. Ends at `deadline_ns` of the monotonic clock.
 [[nodiscard]] Outcome attempt(CURL* handle, const ClientOptions& options, const Request& request,
                               const Exchange& exchange, std::int64_t deadline_ns);
 

@@ -18,7 +18,7 @@ namespace assay::http {
 
 namespace {
 
-/// Failures of the network or of the other side, which may not occur again on another try.
+/// Whether the failure is the network's or the other side's, so that another try may succeed.
 bool passing(CURLcode code) {
   switch (code) {
     case CURLE_COULDNT_RESOLVE_PROXY:
@@ -125,7 +125,7 @@ struct Client::State {
 Client::Client(ClientOptions options) : state_(std::make_unique<State>(std::move(options))) {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-  // A proxy's user and password would be in libcurl's messages.
+  // A proxy's user and password would appear in libcurl's messages.
   const std::string& proxy = state_->options.proxy;
   if (const std::size_t at = proxy.rfind('@'); at != std::string::npos) {
     const std::size_t mark = proxy.find("://");
@@ -162,7 +162,7 @@ Response Client::send(const Request& request, const Exchange& exchange) {
   const Nanoseconds limit = state_->options.total_limit;
   const std::int64_t deadline_ns =
       limit.count() > 0 ? start + limit.count() : std::numeric_limits<std::int64_t>::max();
-  std::string before;  // what the last try got
+  std::string before;  // the result of the last try
   const auto stopped = [&] {
     return Cancelled(
         redact(before.empty() ? what + " was cancelled"
@@ -184,7 +184,7 @@ Response Client::send(const Request& request, const Exchange& exchange) {
     const auto after =
         answered ? parse_retry_after(response.header("retry-after"), wall_now_ns()) : std::nullopt;
     const Nanoseconds pause = state_->pause(tries) + after.value_or(Nanoseconds(0));
-    // Nobody waits for a try that there is no time left for.
+    // Does not wait for a try for which no time is left.
     const bool last =
         tries >= state_->options.retry.attempts || pause.count() >= deadline_ns - mono_now_ns();
     if (answered) {

@@ -10,15 +10,15 @@
 
 namespace assay::http {
 
-/// How often a request is tried again, and how long to wait in between.
+/// How often to repeat a request, and how long to wait in between.
 struct RetryPolicy {
-  int attempts = 6;  ///< in all; 1 means no second try
+  int attempts = 6;  ///< in total; 1 means no second try
   Nanoseconds first_pause = std::chrono::milliseconds(200);
   Nanoseconds max_pause = std::chrono::seconds(20);
-  Nanoseconds max_retry_after = std::chrono::minutes(2);  ///< a longer Retry-After ends the tries
+  Nanoseconds max_retry_after = std::chrono::minutes(2);  ///< a longer Retry-After stops trying
 };
 
-/// "Later": the request was turned away and had no effect (too early, too many).
+/// Whether the request was turned away without effect (too early, too many).
 [[nodiscard]] constexpr bool turned_away(int status) noexcept {
   return status == 425 || status == 429;
 }
@@ -28,11 +28,11 @@ struct RetryPolicy {
 [[nodiscard]] Nanoseconds jittered_pause(const RetryPolicy& policy, int failures,
                                          std::mt19937_64& random);
 
-/// The value of Retry-After: seconds, or an HTTP date (against `wall_ns`; the past is 0).
+/// The value of Retry-After: seconds, or an HTTP date (relative to `wall_ns`; the past is 0).
 [[nodiscard]] std::optional<Nanoseconds> parse_retry_after(std::string_view value,
                                                            std::int64_t wall_ns);
 
-/// Sleeps; false when `stop` was requested before the end.
+/// Sleeps; returns false if `stop` was requested before the end.
 [[nodiscard]] bool pause_unless_stopped(Nanoseconds duration, const std::stop_token& stop);
 
 }  // namespace assay::http

@@ -15,7 +15,7 @@ struct Tunnel::State {
   int fd = -1;
   std::string origin;
   std::array<char, CURL_ERROR_SIZE> words{};
-  std::deque<std::string> kept;  // for read()
+  std::deque<std::string> kept;  // for later calls of read()
   std::size_t kept_bytes = 0;
   bool ended = false;
 };
@@ -72,7 +72,7 @@ void Tunnel::write(std::string_view bytes) {
     std::size_t sent = 0;
     const CURLcode code = curl_easy_send(state_->handle, bytes.data(), bytes.size(), &sent);
     if (code == CURLE_AGAIN) {
-      // The other side may not read before we have.
+      // The other side may not read before this side has.
       const bool reads = state_->kept_bytes < kMaxKept && !state_->ended;
       pollfd ready{state_->fd, static_cast<short>(reads ? POLLIN | POLLOUT : POLLOUT), 0};
       ::poll(&ready, 1, 1000);

@@ -10,9 +10,8 @@
 
 namespace assay::http {
 
-/// A connection on which the caller speaks whatever it wants, made as those of Client are: with
-/// TLS where the origin has it, through the proxy of the environment, certificates verified. Not
-/// thread-safe.
+/// A connection for any protocol, made like those of Client: with TLS if the origin has it, through
+/// the environment's proxy, with verified certificates. Not thread-safe.
 class Tunnel {
  public:
   /// Throws Error of kind environment.
@@ -22,13 +21,13 @@ class Tunnel {
   Tunnel& operator=(const Tunnel&) = delete;
   ~Tunnel();
 
-  /// For poll(): readable when something may have come. Ask read() until it has nothing before it
-  /// is waited for again.
+  /// For poll(): readable if data may have come. Call read() until it returns nothing before
+  /// waiting again.
   [[nodiscard]] int descriptor() const noexcept;
-  /// Waits until all is sent, and keeps what comes meanwhile for read(). Throws Error of kind
-  /// environment when the connection is gone.
+  /// Waits until everything is sent, and keeps data that comes meanwhile for read(). Throws Error
+  /// of kind environment if the connection is lost.
   void write(std::string_view bytes);
-  /// Bytes that have come; nothing: none now; empty text: the other side has ended.
+  /// Received bytes; nothing if none are available; empty text if the other side has ended.
   [[nodiscard]] std::optional<std::string> read();
 
  private:

@@ -92,7 +92,7 @@ Query parse_form(std::string_view text) {
 
 Url parse_url(std::string_view text, const std::string& where) {
   const auto wrong = [&](std::string_view why) {
-    // The text itself may hold a password: it is not repeated.
+    // The text may contain a password, so it is not repeated.
     return Error(ErrorKind::config, fmt::format("the URL {}", why), where,
                  "write it as https://host[:port][/path]");
   };

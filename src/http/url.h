@@ -7,16 +7,16 @@
 
 namespace assay::http {
 
-/// Names and values, decoded, in the order in which they are sent.
+/// Decoded names and values, in sending order.
 using Query = std::vector<std::pair<std::string, std::string>>;
 
-/// RFC 3986: all but A-Z a-z 0-9 - . _ ~ becomes %XX; "/" stays when `keep_slash`.
+/// RFC 3986: everything but A-Z a-z 0-9 - . _ ~ becomes %XX; with `keep_slash`, "/" stays.
 [[nodiscard]] std::string percent_encode(std::string_view text, bool keep_slash = false);
 
-/// The reverse; a "%" that two hex digits do not follow stays as it is.
+/// The inverse; leaves a "%" that is not followed by two hex digits.
 [[nodiscard]] std::string percent_decode(std::string_view text);
 
-/// "a=1&b=": both encoded, with "=" also for an empty value.
+/// "a=1&b=": both are encoded, and an empty value keeps its "=".
 [[nodiscard]] std::string encode_query(const Query& query);
 
 /// "?uploads&a=b" without the "?"; values decoded, "+" left alone.
@@ -26,14 +26,14 @@ using Query = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] Query parse_form(std::string_view text);
 
 struct Url {
-  std::string origin;  ///< "https://host:port", lower case, no port when it is the scheme's own
-  std::string host;    ///< "host:port" as the Host header has it
-  std::string path;    ///< decoded; "/" at least
+  std::string origin;  ///< "https://host:port", lower case, without the scheme's default port
+  std::string host;    ///< "host:port" as in the Host header
+  std::string path;    ///< decoded; at least "/"
   Query query;
 };
 
-/// Throws Error of kind config at `where` for what is not http:// or https:// with a host. A text
-/// without scheme is taken as https. User names and passwords in it are refused.
+/// Throws Error of kind config at `where` for anything but http:// or https:// with a host. A text
+/// without a scheme is taken as https. Refuses user names and passwords.
 [[nodiscard]] Url parse_url(std::string_view text, const std::string& where);
 
 }  // namespace assay::http

@@ -23,8 +23,8 @@ using config::Node;
 constexpr int kMaxWorkers = 100'000;
 constexpr const char* kCifarFolder = "/userhome/cifar-10-batches-bin";
 
-// AAH's guide shows its file with remarks behind continued lines and with "\#" for comments; YAML
-// takes neither. Lines stay where they are.
+// AAH's guide shows its file with remarks after continued lines and with "\#" for comments, neither
+// of which YAML accepts. Keeps the line numbers.
 std::string without_remarks(std::string_view text) {
   std::string out;
   for (std::string_view line : split(text, '\n')) {
@@ -59,7 +59,7 @@ std::string in_quotes(std::string_view text) {
 
 class Importer {
  public:
-  // `folder`: of the file; empty when there is none.
+  // `folder` is the file's; empty without one.
   Importer(std::string file, std::filesystem::path folder)
       : file_(std::move(file)), folder_(std::move(folder)) {}
 
@@ -131,7 +131,7 @@ class Importer {
     }
   }
 
-  // AAH reads search_space.json beside its script, whether or not config.yml names it.
+  // AAH reads search_space.json beside its script, even if config.yml does not name it.
   void read_space() {
     if (folder_.empty()) return;
     const std::filesystem::path path =
@@ -218,8 +218,8 @@ class Importer {
          "the address " + printable(text) + " is where workers will look for the controller");
   }
 
-  // A trial has all devices of a slave node: several at once are as many machines. How AAH reached
-  // them is not in its file.
+  // A trial uses all devices of a slave node, so several at once need as many machines. AAH's file
+  // does not say how it reached them.
   [[nodiscard]] bool needs_machines() const {
     return !trial_.slurm && trial_.devices > 0 && concurrency_ > 1;
   }
@@ -251,7 +251,7 @@ class Importer {
                        trial_.final_lr / trial_.initial_lr);
   }
 
-  // Both folders of the tfrecord files have to lie side by side, with names that are looked for.
+  // Both tfrecord folders must be side by side, with the expected names.
   void check_folders() {
     namespace fs = std::filesystem;
     static const std::vector<std::string> kTrain{"train", "train_tfrecord"};

@@ -13,7 +13,7 @@ namespace assay::importer {
 
 namespace {
 
-constexpr double kSizes = 32;  // batch sizes from here on are samples, not multiples of memory
+constexpr double kSizes = 32;  // larger batch sizes are samples, not multiples of memory
 
 std::vector<double> values_of(const Json& parameter, const char* type, std::size_t least,
                               const std::string& name, const std::string& where) {

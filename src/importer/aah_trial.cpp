@@ -17,7 +17,7 @@ namespace assay::importer {
 namespace {
 
 constexpr int kMaxDevices = 1024;
-constexpr double kMost = 1e9;  // of any option
+constexpr double kMost = 1e9;  // for any option
 
 class CommandReader {
  public:
@@ -76,7 +76,7 @@ class CommandReader {
                         "a shell would not run it");
   }
 
-  // A warm-up that was given trains for no more epochs than the trials after it.
+  // If a warm-up was given, it must not train for more epochs than the trials after it.
   void check_epochs() const {
     static constexpr std::array<std::string_view, 4> kOptions{"--warmup_1", "--warmup_2",
                                                               "--warmup_3", "--epoch"};
@@ -88,8 +88,8 @@ class CommandReader {
                             "trials are trained for longer and longer: 15, 30, 45 and 60 epochs");
   }
 
-  // How many devices a list of them names. Which they are is kept where they are not the first
-  // ones, which a rank takes by itself.
+  // The number of devices in a list. The list itself is kept unless they are the first ones, which
+  // a rank takes anyway.
   int listed_devices(const std::string& name, const std::string& value) {
     if (value.empty()) return 0;
     std::set<std::string_view> seen;
@@ -107,7 +107,7 @@ class CommandReader {
   }
 
   // CIFAR-10's scripts read 32×32 images of 10 classes, whatever classArgs say (AIPerf's own file
-  // says 224 and 1000), and have defaults of their own.
+  // says 224 and 1000), and have their own defaults.
   void script(const std::string& name) {
     if (std::filesystem::path(name).filename().string().find("cifar10") == std::string::npos)
       return;

@@ -24,7 +24,7 @@ namespace {
 
 using config::Node;
 
-/// Fields that say who, when and how it is shown, or that are read with others.
+/// Fields about owner, time and display, and fields that are read together with others.
 // clang-format off
 constexpr auto kSilent = std::to_array<std::string_view>({
     "cluster", "containerUserId", "dataset", "description", "enabledataPath", "enabledatapath",
@@ -34,7 +34,7 @@ constexpr auto kSilent = std::to_array<std::string_view>({
     "uid", "userId", "userName"});
 // clang-format on
 
-/// Text that YAML reads as it is, whatever it holds: a JSON string.
+/// Text in a form that YAML reads unchanged: a JSON string.
 std::string as_scalar(const std::string& text) {
   return dump_line(Json(text));
 }
@@ -142,7 +142,7 @@ class ApulisReader {
       name->fail(
           fmt::format("from {} to {} by {} are not 1 to {} values", first, last, step, kMaxPoints));
     sweep_name_ = name->text();
-    // The last value counts, though it may be reached only nearly.
+    // Includes the last value even if it is only nearly reached.
     for (int i = 0; i <= static_cast<int>(steps + 1e-6); ++i)
       sweep_values_.push_back(fmt::format("{:.10g}", first + i * step));
   }
@@ -288,7 +288,7 @@ class ApulisReader {
     }
   }
 
-  /// What depends on several fields.
+  /// Handles settings that depend on several fields.
   void finish(const Node& root) {
     const auto at = [&](const char* key) {
       for (const config::Entry& entry : root.entries())
@@ -316,7 +316,7 @@ class ApulisReader {
     if (devices_ == 0 && !vendor_.empty()) vendor_ = "cpu";
   }
 
-  /// What keeps Apulis's endpoints alive would keep a run from ending.
+  /// Apulis's endpoints are kept alive by a sleep, which would keep a run from ending.
   void without_sleep(const config::Entry& entry) {
     std::string_view text = trim(command_);
     while (!text.empty() && text.back() == ';') text = trim(text.substr(0, text.size() - 1));

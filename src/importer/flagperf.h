@@ -13,16 +13,16 @@
 namespace assay::importer {
 
 struct ImportOptions {
-  std::string vendor{};  ///< instead of VENDOR; empty: as test_conf.py says
-  /// Instead of all CASES: globs that choose among them, or keys of one's own, "KEY" or "KEY=DATA".
+  std::string vendor{};  ///< replaces VENDOR; empty: from test_conf.py
+  /// Replaces CASES: globs that select from them, or other keys, "KEY" or "KEY=DATA".
   std::vector<std::string> cases{};
-  std::string name;  ///< of the suite; empty: flagperf-<vendor>
+  std::string name;  ///< the suite's; empty: flagperf-<vendor>
   std::string python = "python3";
-  /// Where the hosts hold FlagPerf's training/ folder; empty: the imported one.
+  /// The place of FlagPerf's training/ folder on the hosts; empty: the imported one.
   std::filesystem::path training_on_hosts;
-  /// Names and addresses of this machine; empty: found out. A single host among them is "local".
+  /// This machine's names and addresses; empty: found out. A single host among them is "local".
   std::vector<std::string> local_names;
-  /// Vendors that Assay knows; empty: not checked. Another one becomes "cpu", with a warning.
+  /// The vendors known to Assay; empty: not checked. Any other becomes "cpu", with a warning.
   std::vector<std::string> known_vendors;
 };
 
@@ -34,11 +34,11 @@ struct FlagPerfCluster {
   std::optional<int> ssh_port;
 };
 
-/// One entry of CASES, with the settings of the vendor's file.
+/// An entry of CASES, with the settings of the vendor's file.
 struct FlagPerfCase {
   std::string key;  ///< as written
   std::string model;
-  std::string framework;  ///< with its version: "pytorch_1.13"
+  std::string framework;  ///< including its version: "pytorch_1.13"
   std::string family;     ///< "pytorch": names folders and launchers
   std::string hardware;
   int nodes = 0;
@@ -46,11 +46,11 @@ struct FlagPerfCase {
   int repeats = 0;
   std::string data;
   pyliteral::Place place;                ///< in test_conf.py
-  std::string config_file;               ///< name only: "config_A100x1x8.py"
+  std::string config_file;               ///< only the name: "config_A100x1x8.py"
   Json config = Json::object();          ///< literal values of the vendor's file
-  std::vector<std::string> not_literal;  ///< names in it whose values only Python could compute
+  std::vector<std::string> not_literal;  ///< names in it whose values require Python
   std::optional<double> peak_flops;      ///< theoryflops: FLOP/s of one device
-  std::string skipped;                   ///< why it is left out; empty when it is imported
+  std::string skipped;                   ///< why it is left out; empty if imported
 };
 
 /// test_conf.py
@@ -70,7 +70,7 @@ struct FlagPerfConfig {
   std::filesystem::path training;  ///< absolute
   FlagPerfCluster cluster;
   FlagPerfTest test;
-  std::vector<FlagPerfCase> cases;  ///< in the order of CASES, skipped ones included
+  std::vector<FlagPerfCase> cases;  ///< in the order of CASES, including skipped ones
 };
 
 struct FlagPerfImport {
@@ -81,10 +81,10 @@ struct FlagPerfImport {
   std::vector<std::pair<std::string, std::string>> skipped;  ///< case key, reason
 };
 
-/// Reads a FlagPerf checkout (`dir` is its root or its training/ folder) without executing
-/// Python, and writes a suite that runs FlagPerf's own scripts under Assay. Cases that FlagPerf's
-/// own checks would drop are in `skipped`. Throws Error of kind config when `dir` is not a
-/// checkout, a needed setting is missing or not a literal, or no case is left.
+/// Reads a FlagPerf checkout (`dir` is its root or its training/ folder) without executing Python,
+/// and writes a suite that runs FlagPerf's own scripts under Assay. Cases that FlagPerf's own
+/// checks would drop are in `skipped`. Throws Error of kind config if `dir` is not a checkout, a
+/// required setting is missing or not a literal, or no case is left.
 [[nodiscard]] FlagPerfImport import_flagperf(const std::filesystem::path& dir,
                                              const ImportOptions& options = {});
 
@@ -93,24 +93,24 @@ struct FlagPerfImport {
                                            std::vector<Diagnostic>& diagnostics,
                                            const ImportOptions& options = {});
 
-/// cluster_conf.py alone. Throws Error of kind config when HOSTS is missing or a value is wrong, of
-/// kind environment when the file cannot be read.
+/// Reads only cluster_conf.py. Throws Error of kind config if HOSTS is missing or a value is
+/// invalid, of kind environment if the file cannot be read.
 [[nodiscard]] FlagPerfCluster read_flagperf_cluster(const std::filesystem::path& file,
                                                     std::vector<Diagnostic>& diagnostics);
 
-/// Whether a host's name or address is one of this machine (`local_names`; empty: found out).
+/// Whether a host's name or address is this machine's (`local_names`; empty: found out).
 [[nodiscard]] bool is_this_machine(const std::string& host,
                                    const std::vector<std::string>& local_names);
 
-/// The second half: the suite. Pure, except that it looks at which files of the checkout exist.
+/// The second half: the suite. Pure, except that it checks which files of the checkout exist.
 [[nodiscard]] std::string render_suite(const FlagPerfConfig& config, const ImportOptions& options,
                                        std::vector<Diagnostic>& diagnostics);
 
-/// One vendor file of a checkout, as the survey saw it.
+/// The survey's result for one vendor file of a checkout.
 struct SurveyedFile {
   std::string file;                                              ///< relative to training/
-  std::size_t values = 0;                                        ///< literals read
-  std::vector<std::pair<std::string, std::string>> not_literal;  ///< name, what it is
+  std::size_t values = 0;                                        ///< number of literals read
+  std::vector<std::pair<std::string, std::string>> not_literal;  ///< name and kind of value
   bool fully_read = false;
   bool syntax_ok = true;
   std::vector<Diagnostic> diagnostics;
@@ -118,17 +118,17 @@ struct SurveyedFile {
 
 struct ImportSurvey {
   std::vector<SurveyedFile> files;  ///< sorted by name
-  std::size_t fully = 0;            ///< plain literal modules: every name was read
+  std::size_t fully = 0;            ///< number of plain literal modules, with every name read
   std::size_t partly = 0;
-  std::size_t unreadable = 0;  ///< Python itself would refuse them
+  std::size_t unreadable = 0;  ///< number that Python itself would refuse
   std::size_t values = 0;
 };
 
-/// Reads every config_*.py of every vendor below training/ (not only those that CASES names).
+/// Reads every config_*.py of every vendor below training/, whether or not CASES names it.
 [[nodiscard]] ImportSurvey import_survey(const std::filesystem::path& dir);
 
 [[nodiscard]] Json to_json(const ImportSurvey& survey);
-/// A text for people: the counts, then every file that was not fully read, with the names and why.
+/// For people: the counts, then every file that was not fully read, with names and reasons.
 [[nodiscard]] std::string render(const ImportSurvey& survey);
 
 }  // namespace assay::importer

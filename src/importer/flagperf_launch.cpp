@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Text that Assay must not take for a placeholder: {name} becomes {{name}}.
+/// Escapes text that would look like a placeholder to Assay: {name} becomes {{name}}.
 std::string literal(std::string_view text) {
   static constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyz_";
   std::string out;
@@ -34,7 +34,7 @@ std::string literal_path(const fs::path& path) {
   return literal(path.native());
 }
 
-/// A word of a shell script that Assay expands first.
+/// A word of a shell script that Assay expands beforehand.
 std::string quoted(const fs::path& path) {
   return literal(shell_quote(path.native()));
 }
@@ -44,7 +44,7 @@ std::string first_line(const fs::path& path) {
   return std::string(trim(std::string_view(content).substr(0, content.find_first_of("\r\n"))));
 }
 
-/// Whether a shell script does anything at all.
+/// Whether a shell script contains any commands.
 bool has_commands(const fs::path& path) {
   const std::string content = read_plain_file_or_empty(path);
   return std::ranges::any_of(split(content, '\n'), [](std::string_view line) {
@@ -122,7 +122,7 @@ class Builder {
     return literal_path(hosts_.benchmark(item_) / here_.script(item_));
   }
 
-  /// FlagPerf sources this file in the container before it starts the task.
+  /// FlagPerf sources this file in the container before starting the task.
   void source_environment() {
     const fs::path relative = "environment_variables.sh";
     if (!has_commands(here_.config_folder(item_) / relative)) return;
@@ -165,7 +165,7 @@ class Builder {
     add({"--vendor", literal(config_.test.vendor)});
     extern_modules(true);
 
-    constexpr int kPaddlePort = 12532;  // what FlagPerf's paddle launcher falls back to
+    constexpr int kPaddlePort = 12532;  // the default of FlagPerf's paddle launcher
     const int port = config_.cluster.master_port.value_or(kPaddlePort);
     std::vector<std::string> endpoints;
     for (int node = 0; node < item_.nodes; ++node) {
@@ -240,8 +240,8 @@ class Builder {
     add({deepspeed_config_, "--data_dir", "{data}"});
   }
 
-  /// FlagPerf merges the vendor's ds_config.json over the benchmark's on node 0 and lets the
-  /// others sleep; here every node merges for itself, into its own folder.
+  /// FlagPerf merges the vendor's ds_config.json over the benchmark's on node 0 while the others
+  /// sleep; here every node does it itself, in its own folder.
   void merge_deepspeed_configs() {
     std::error_code ignored;
     const bool base = fs::is_regular_file(here_.benchmark(item_) / "ds_config.json", ignored);
@@ -289,7 +289,7 @@ class Builder {
     out_.command = std::move(command);
   }
 
-  /// What FlagPerf does in its container before a round, and Assay leaves to the user.
+  /// Steps in FlagPerf's container before a round that Assay leaves to the user.
   void preparations() {
     std::error_code ignored;
     if (has_commands(here_.config_folder(item_) / "requirements.txt"))
@@ -307,7 +307,7 @@ class Builder {
   const Layout& hosts_;
   const std::string& python_;
   bool local_;
-  std::vector<std::string> shell_;  // lines before the command
+  std::vector<std::string> shell_;  // lines that precede the command
   std::string deepspeed_config_;
   Launch out_;
 };

@@ -7,11 +7,11 @@
 
 namespace assay::importer {
 
-/// The training/ folder of a checkout, from the checkout's root or that folder itself. Throws
-/// Error of kind config.
+/// A checkout's training/ folder, given the checkout's root or that folder itself. Throws Error of
+/// kind config.
 [[nodiscard]] std::filesystem::path find_training(const std::filesystem::path& dir);
 
-/// Where FlagPerf keeps the parts of a case.
+/// Where FlagPerf keeps a case's parts.
 struct Layout {
   std::filesystem::path training;
   std::string vendor;
@@ -25,12 +25,12 @@ struct Layout {
   [[nodiscard]] std::filesystem::path config_folder(const FlagPerfCase& item) const {
     return vendor_folder(item) / "config";
   }
-  /// The script in benchmark() that the framework's launcher starts; empty for a framework that
-  /// the import does not know.
+  /// The script in benchmark() that the framework's launcher starts; empty for a framework unknown
+  /// to the import.
   [[nodiscard]] std::string script(const FlagPerfCase& item) const;
 };
 
-/// How FlagPerf's launcher of a framework starts a case.
+/// How FlagPerf starts a case with the framework's launcher.
 enum class Starter {
   unknown,
   pytorch,
@@ -40,7 +40,7 @@ enum class Starter {
   mindspore,
   deepspeed,        ///< torchrun
   deepspeed_torch,  ///< its own launcher
-  megatron,         ///< and what is started like it
+  megatron,         ///< and those started like it
   flagscale,
 };
 

@@ -28,7 +28,7 @@ using Kind = Value::Kind;
 constexpr std::string_view kClusterConf = "run_benchmarks/config/cluster_conf.py";
 constexpr std::string_view kTestConf = "run_benchmarks/config/test_conf.py";
 
-/// Reads settings of one module by name and type; what is missing or odd is named by place.
+/// Reads a module's settings by name and type; missing or odd ones are reported by place.
 class Settings {
  public:
   Settings(const fs::path& file, std::vector<Diagnostic>& diagnostics)
@@ -45,7 +45,7 @@ class Settings {
     return fmt::format("{}:{}:{}", setting.file, setting.place.line, setting.place.column);
   }
 
-  /// The setting, nothing if the file does not have it; throws if it is not a literal.
+  /// Returns nullptr if the file lacks the setting; throws if it is not a literal.
   [[nodiscard]] const Setting* find(std::string_view name) const {
     const auto odd = std::ranges::find(module_.not_literal, name, &NotLiteral::name);
     if (odd != module_.not_literal.end())
@@ -149,7 +149,7 @@ FlagPerfCluster read_flagperf_cluster(const fs::path& file, std::vector<Diagnost
 
 namespace {
 
-/// Splits a case key; sets `skipped` to the reason when it is not one.
+/// Splits a case key; if it is not one, sets `skipped` to the reason.
 FlagPerfCase parse_key(const Entry& entry) {
   FlagPerfCase out;
   out.place = entry.key.place;
@@ -181,7 +181,7 @@ FlagPerfCase parse_key(const Entry& entry) {
   }
   int* const counts[] = {&out.nodes, &out.procs, &out.repeats};
   const char* const names[] = {"nodes", "procs", "repeats"};
-  constexpr int kMax[] = {100'000, 4096, 1000};  // what a suite accepts
+  constexpr int kMax[] = {100'000, 4096, 1000};  // the limits of a suite
   for (std::size_t i = 0; i < 3; ++i) {
     const auto number = parse_number<int>(trim(fields[i + 3]));
     if (!number || *number < 1 || *number > kMax[i]) {
@@ -199,7 +199,7 @@ FlagPerfCase parse_key(const Entry& entry) {
   return out;
 }
 
-/// Which vendors have this case's file, for a case that belongs to another vendor than VENDOR.
+/// Names the vendors that have this case's file, for a case of a vendor other than VENDOR.
 std::string elsewhere(const fs::path& training, const FlagPerfCase& item) {
   std::vector<std::string> vendors;
   std::error_code error;
@@ -224,7 +224,7 @@ std::vector<std::string> config_files(const fs::path& folder) {
   return out;
 }
 
-/// FlagPerf's own checks of a case, in its order; the first that fails is the reason.
+/// FlagPerf's own checks of a case, in its order; the first failure is the reason.
 std::string check_case(const Layout& layout, const FlagPerfCase& item, std::size_t hosts) {
   std::error_code ignored;
   const auto relative = [&](const fs::path& path) {
@@ -283,7 +283,7 @@ std::string read_vendor_file(const Layout& layout, FlagPerfCase& item,
   return {};
 }
 
-/// A vendor of --vendor, which must have a folder.
+/// The vendor given by --vendor, which must have a folder.
 std::string checked_vendor(const fs::path& training, const std::string& wanted) {
   std::vector<std::string> known;
   std::error_code ec;
@@ -303,7 +303,7 @@ std::string checked_vendor(const fs::path& training, const std::string& wanted) 
   return wanted;
 }
 
-/// CASES, or what --cases chooses: globs take from CASES, a whole key stands for itself.
+/// CASES, or the choice of --cases: globs select from CASES, a complete key stands for itself.
 std::vector<Entry> chosen_cases(const std::vector<Entry>& all,
                                 const std::vector<std::string>& wanted) {
   if (wanted.empty()) return all;

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names and numeric addresses under which this machine can be meant.
+/// Names and numeric addresses that may denote this machine.
 std::vector<std::string> this_machine() {
   std::vector<std::string> out{"localhost", "127.0.0.1", "::1"};
   const std::string full = host_name();
@@ -58,7 +58,7 @@ std::string comment(std::string_view text, std::string_view indent = "") {
   return fmt::format("{}# {}\n", indent, ellipsize(line, 300));
 }
 
-/// A float that every YAML reader takes for one, and that reads back exactly.
+/// A float that every YAML reader recognizes as one, and that reads back exactly.
 std::string real_text(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find('.') != std::string::npos) return text;
@@ -66,7 +66,7 @@ std::string real_text(double value) {
   return exponent == std::string::npos ? text + ".0" : text.insert(exponent, ".0");
 }
 
-/// Plain only when no YAML reader could take it for anything but this text.
+/// Unquoted only if no YAML reader could take it for anything but this text.
 bool plain_word(const std::string& text) {
   static const std::set<std::string> kReserved{"null", "true", "false", "yes", "no", "on",
                                                "off",  "y",    "n",     "inf", "nan"};
@@ -119,8 +119,8 @@ void emit_field(YAML::Emitter& out, const char* key, const Json& value) {
   emit(out, value);
 }
 
-/// What the script prints of tokens and MFU: most of FlagScale's print MFU alone, and a metric that
-/// never comes would make every round incomplete. A script that names none is not understood: all.
+/// Which of tokens and MFU the script prints: most of FlagScale's print only MFU, and a metric that
+/// never comes would make every round incomplete. All, if it is not understood.
 Json token_metrics(const fs::path& script) {
   struct Printed {
     const char* name;
@@ -145,7 +145,7 @@ Json token_metrics(const fs::path& script) {
   return out;
 }
 
-/// A checkout has more than training/: what is not imported is named.
+/// A checkout has more than training/: names the parts that are not imported.
 void name_other_parts(const fs::path& training, std::vector<Diagnostic>& diagnostics) {
   static constexpr std::array<std::pair<const char*, const char*>, 3> kParts{
       {{"base",
@@ -257,7 +257,7 @@ class SuiteWriter {
     return std::string(out.c_str()) + "\n";
   }
 
-  /// FlagPerf's hosts hold a checkout at FLAGPERF_PATH; the commands use the imported folder.
+  /// FlagPerf's hosts have a checkout at FLAGPERF_PATH, but the commands use the imported folder.
   void check_path() {
     if (!options_.training_on_hosts.empty() || config_.test.flagperf_path.empty()) return;
     const fs::path there = fs::path(config_.test.flagperf_path).lexically_normal();
@@ -305,7 +305,7 @@ class SuiteWriter {
       for (const auto& [name, metric] : metrics.items()) emit_field(yaml, name.c_str(), metric);
       yaml << YAML::EndMap;
     }
-    // The LLM scripts write their progress to files of their own: silence does not mean a stall.
+    // The LLM scripts write their progress to their own files, so silence does not mean a stall.
     emit_field(yaml, "limits", Json{{"stall", launch.prints_tokens ? "0s" : "1h"}});
     if (!item.config.empty()) {
       yaml << YAML::Key << "declared" << YAML::Value << YAML::BeginMap;

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Every config_*.py below training/<vendor>/, sorted; the framework's own folders left out.
+/// Every config_*.py below training/<vendor>/, sorted, without the framework's own folders.
 std::vector<fs::path> vendor_files(const fs::path& training) {
   std::vector<fs::path> out;
   std::error_code error;

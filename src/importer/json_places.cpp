@@ -26,8 +26,8 @@ std::optional<char32_t> code_unit(std::string_view text) {
   return code;
 }
 
-/// JSON that YAML, which knows places, reads as well: tabs between tokens become spaces, and two
-/// escapes that stand for one character become that character.
+/// Converts JSON to a form that YAML, which knows places, also reads: tabs between tokens become
+/// spaces, and a pair of escapes for one character becomes that character.
 std::string as_yaml(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -33,7 +33,7 @@ std::string in_quotes(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// The first that exists; empty when none does.
+/// The first that exists, or an empty path.
 fs::path first_of(const std::vector<fs::path>& candidates) {
   std::error_code ec;
   for (const fs::path& path : candidates)
@@ -41,14 +41,14 @@ fs::path first_of(const std::vector<fs::path>& candidates) {
   return {};
 }
 
-/// The settings of a shell file, as far as they can be read without running it.
+/// A shell file's settings, as far as they can be read without running it.
 struct ShellSettings {
-  std::map<std::string, std::string> values;  ///< of lines `export K=V`
-  std::map<std::string, int> unread;          ///< what is set otherwise, by the last such line
+  std::map<std::string, std::string> values;  ///< from lines `export K=V`
+  std::map<std::string, int> unread;          ///< set otherwise, with the last line that does
 };
 
 ShellSettings read_settings(const fs::path& file) {
-  // Nothing may stand behind the value, nor anything in it that the shell replaces.
+  // Allows nothing after the value, and nothing in it that the shell would replace.
   static const Pattern kExport(
       R"x(^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(?:"([^"$`\\]*)"|'([^']*)')x"
       R"x(|([^\s#"'$`\\;&|()<>]*))\s*(?:;\s*)?(?:#.*)?$)x");
@@ -75,7 +75,7 @@ ShellSettings read_settings(const fs::path& file) {
   return out;
 }
 
-/// EasyDict is a dict whose items are attributes too; what it is made of are literals.
+/// EasyDict is a dict with attribute access, built from literals.
 std::string without_easydict(std::string source) {
   static const Pattern kImport(R"(from\s+easydict\s+import\s+EasyDict(?:\s+as\s+([A-Za-z_]\w*))?)");
   const auto match = kImport.search(source);
@@ -120,7 +120,7 @@ class Package {
     out_.diagnostics.push_back({config_.string(), line, 0, severity, message});
   }
 
-  /// MODELARTS_VERSION, which is V1 unless config.sh says otherwise.
+  /// MODELARTS_VERSION, which is V1 unless config.sh sets it.
   [[nodiscard]] bool v1() const { return version_ == "V1"; }
 
   void read_shell() {
@@ -149,7 +149,7 @@ class Package {
         {file.string(), 0, 0, Severity::note, name + " is not used by jobs on ModelArts"});
   }
 
-  /// ais-bench's word is "True"; who wrote another one for it meant something.
+  /// ais-bench uses "True"; any other word must have been meant as something.
   bool is_on(const std::string& value, const fs::path& file) {
     if (value != "True" && value != "False" && !value.empty())
       out_.diagnostics.push_back(
@@ -158,7 +158,7 @@ class Package {
     return value == "True";
   }
 
-  /// What the tester wants to know has no place in a suite.
+  /// Information for the tester has no place in a suite.
   void read_tester() {
     const fs::path code = config_.parent_path().parent_path();
     const fs::path file = first_of(
@@ -191,7 +191,7 @@ class Package {
       if (entry.key.is_text() && entry.key.text == name) return &entry.value;
     return nullptr;
   }
-  /// "" for what is None, empty or not there.
+  /// Returns "" for None, empty and missing values.
   static std::string text(const Value& dict, std::string_view name) {
     const Value* value = member(dict, name);
     if (value == nullptr || value->kind == Kind::none || value->is_container()) return {};
@@ -217,7 +217,7 @@ class Package {
     const std::string iam = text(*access_, "iam_endpoint");
     std::string obs = text(*access_, "obs_endpoint");
     std::string modelarts = text(*access_, "modelarts_endpoint");
-    if (iam.empty() || obs.empty() || modelarts.empty())  // ais-bench uses all three or none
+    if (iam.empty() || obs.empty() || modelarts.empty())  // ais-bench needs all three or none
       return "    region: " + in_quotes(need(*access_, "region_name")) + "\n";
     for (std::string* url : {&obs, &modelarts})
       if (url->find("://") == std::string::npos) *url = "https://" + *url;
@@ -261,7 +261,7 @@ class Package {
     return out + "]";
   }
 
-  /// An id; with the interface v1 a name and a version.
+  /// An id; with interface v1, a name and a version.
   std::string engine() {
     std::string version = need(*session_, "framework_version");
     if (!v1()) return version;
@@ -269,7 +269,7 @@ class Package {
     return (name.empty() ? "Ascend-Powered-Engine" : name) + "/" + version;
   }
 
-  /// Whose devices the instances have, by the names that the service gives to them.
+  /// The vendor of the instances' devices, judging by the service's names for them.
   std::string vendor(const std::string& flavor) {
     const std::string names = to_lower(text(*session_, "framework_type") + " " +
                                        text(*session_, "framework_version") + " " + flavor);

@@ -15,8 +15,8 @@ struct ModelArtsImport {
 
 /// Reads an ais-bench package for ModelArts: modelarts_config.py (never executed), config.sh beside
 /// it and config.json. `dir` is the package, its code/ or its code/config/. Keys and passwords are
-/// never copied and never shown; each is named with its place. Throws Error of kind config when
-/// `dir` is not such a package, or a needed setting is missing, empty or not a literal.
+/// never copied or shown; each is named with its place. Throws Error of kind config if `dir` is not
+/// such a package, or a required setting is missing, empty or not a literal.
 [[nodiscard]] ModelArtsImport import_modelarts(const std::filesystem::path& dir);
 
 }  // namespace assay::importer

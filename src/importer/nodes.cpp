@@ -27,7 +27,7 @@ std::optional<int> whole_number(std::string_view text) {
   return parse_number<int>(text, 0);
 }
 
-/// Nothing that ssh could take for an option, and nothing that needs quoting.
+/// A word that ssh cannot take for an option and that needs no quoting.
 bool is_safe_word(const std::string& word) {
   return !word.empty() && word.size() <= 253 && word[0] != '-' &&
          std::ranges::all_of(word, [](char c) {
@@ -123,7 +123,7 @@ class Reader {
     }
   }
 
-  /// user, port, and what is not taken over.
+  /// Reads user and port, and reports what is not carried over.
   void read_access(const YamlEntry& entry, ImportedNode& node,
                    std::initializer_list<std::string_view> known) {
     if (entry.value.is_null()) return;

@@ -20,7 +20,7 @@ bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
-// A text of YAML on one line, whatever is in it.
+// Any text as YAML on one line.
 std::string yaml_text(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
@@ -65,12 +65,12 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// A byte of a word: of other scripts, too, whose letters are not ASCII.
+// A byte of a word; includes other scripts, whose letters are not ASCII.
 bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
 }
 
-// Marks that part a line, and those of Chinese that do the same.
+// Marks that divide a line, and the equivalent Chinese ones.
 constexpr std::array<std::pair<std::string_view, char>, 11> kWideMarks{{{"，", ','},
                                                                         {"、", ','},
                                                                         {"。", ';'},
@@ -83,7 +83,7 @@ constexpr std::array<std::pair<std::string_view, char>, 11> kWideMarks{{{"，", 
                                                                         {"【", '['},
                                                                         {"】", ']'}}};
 
-// With those of ASCII alone.
+// Replaces the wide marks with ASCII ones.
 std::string with_plain_marks(std::string text) {
   for (const auto& [wide, plain] : kWideMarks)
     for (auto at = text.find(wide); at != std::string::npos; at = text.find(wide, at))
@@ -91,7 +91,7 @@ std::string with_plain_marks(std::string text) {
   return text;
 }
 
-// Where one of `marks`, of ASCII, or a wide form of it begins; the end of the text: none.
+// The position of the first of the ASCII `marks` or its wide form; the end of the text if none.
 std::size_t first_mark(std::string_view text, std::string_view marks, std::size_t from) {
   std::size_t at = std::min(text.find_first_of(marks, from), text.size());
   for (const auto& [wide, plain] : kWideMarks)
@@ -118,7 +118,7 @@ bool begins_number(std::string_view line, std::size_t at) {
   return first == at || (before != '.' && before != '-');
 }
 
-// The end of a number that begins at `begin`.
+// The end of the number that begins at `begin`.
 std::size_t end_of_number(std::string_view line, std::size_t begin) {
   std::size_t end = begin;
   if (line[end] == '-') ++end;
@@ -133,8 +133,8 @@ std::size_t end_of_number(std::string_view line, std::size_t begin) {
   return exponent;
 }
 
-// How far the unit of a number reaches into what stands behind it, up to the next number: " img/s"
-// of " img/s, loss ". In "loss 2.1 img/s 99" and "loss 2.1 img/s: 99" it is the next one's name.
+// How far a number's unit extends into the text between it and the next number: " img/s" in "
+// img/s, loss ". In "loss 2.1 img/s 99" and "loss 2.1 img/s: 99" that text names the next number.
 std::size_t end_of_unit(std::string_view after, bool last) {
   const std::size_t begin = after.starts_with(' ') ? 1 : 0;
   const std::size_t end = first_mark(after, " \t,;|()[]{}:=<>", begin);
@@ -147,16 +147,16 @@ std::size_t end_of_unit(std::string_view after, bool last) {
   return names_the_next ? 0 : end;
 }
 
-// What stands between two numbers may hold several names: the words of the last part count.
+// The text between two numbers may contain several names: the words of its last part count.
 std::string_view own_label(std::string_view label) {
   std::size_t from = 0;
   for (std::size_t at = first_mark(label, ",;|", 0); at < label.size();
        at = first_mark(label, ",;|", from))
-    from = at + (is_letter(label[at]) ? 3 : 1);  // a wide one has three bytes
+    from = at + (is_letter(label[at]) ? 3 : 1);  // a wide mark has three bytes
   return has_letter(label.substr(from)) ? label.substr(from) : label;
 }
 
-// The words that name the number, in lower case: "tokens/p/s", and behind it "img/s".
+// The words that name the number, in lower case: "tokens/p/s", and after it "img/s".
 struct Words {
   std::string label;
   std::string unit;
@@ -173,7 +173,7 @@ struct Words {
   }
 };
 
-// "epoch ", "at step [", "iter:": what is said last before the number.
+// "epoch ", "at step [", "iter:": the last words before the number.
 bool counts_progress(const Words& words) {
   std::string_view label = words.label;
   while (!label.empty() && !is_letter(label.back())) label.remove_suffix(1);
@@ -192,20 +192,20 @@ bool counts_progress(const Words& words) {
          ends("iters") || ends("iteration") || ends("iterations") || ends("it");
 }
 
-// "/s", but not the "/s" of "sec/step" and "ms/sample".
+// "/s", but not as part of "sec/step" and "ms/sample".
 bool is_per_second(std::string_view text) {
   static const Pattern kPerSecond("(/|per[ _])s(ec(ond)?)?([^a-z]|$)|/秒|每秒");
   return kPerSecond.found_in(text);
 }
 
-// "it/s", "steps/s": a speed, but not that of the data.
+// "it/s", "steps/s": a speed, but not a data rate.
 bool counts_steps(const Words& words) {
   static const Pattern kSteps(
       "(^|[^a-z])(it|iter|iters|iteration|iterations|step|steps|batch|batches)/s");
   return kSteps.found_in(words.label) || kSteps.found_in(words.unit);
 }
 
-// "step time: 0.3 s", "0.3 s/it", "latency_ms=3": what takes longer is worse.
+// "step time: 0.3 s", "0.3 s/it", "latency_ms=3": for these, more is worse.
 bool is_time(const Words& words) {
   static const Pattern kTimePer("^(s|sec|secs|ms|us|秒|毫秒)/");
   static const Pattern kTime("^(s|sec|secs|ms|us|秒|毫秒)$");
@@ -215,7 +215,7 @@ bool is_time(const Words& words) {
          (kTime.found_in(words.unit) || kNamed.found_in(words.label));
 }
 
-// "elapsed time per iteration (ms): 350", "0.35 sec/step": as good as a speed in steps a second.
+// "elapsed time per iteration (ms): 350", "0.35 sec/step": as good as a speed in steps/s.
 bool is_time_of_a_step(const Words& words) {
   static const Pattern kStep(
       "per[ _](it|iter|iteration|step|batch|sample|token)|(step|iter|iteration|batch)[ _]?time|"
@@ -266,7 +266,7 @@ std::string to_yaml(const SuiteDraft& draft) {
 }
 
 std::vector<NumberInLine> numbers_in(std::string_view line) {
-  std::vector<std::pair<std::size_t, std::size_t>> places;  // begin and end of every number
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // begin and end of each number
   for (std::size_t i = 0; i < line.size();) {
     if (!begins_number(line, i)) {
       ++i;
@@ -333,7 +333,7 @@ PrintedMetric printed_metric(const NumberInLine& number) {
   if (words.has_any({"token", "tok/"})) metric.unit = "tokens/s";
   if (words.has_any({"image", "img"})) metric.unit = "images/s";
   if (words.has("tflop")) metric.unit = "TFLOP/s";
-  // "p": a process, which has one device.
+  // "p" is a process, which has one device.
   if (words.has_any({"/p/s", "/gpu", "/npu", "/device", "per gpu", "per device", "per_device"}))
     metric.unit += "/device";
   return metric;

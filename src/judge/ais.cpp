@@ -18,7 +18,7 @@ struct AisValue {
   std::string how;
 };
 
-// What Assay measured; else what the workload reported; else nothing.
+// The value that Assay measured, else the one that the workload reported, else nothing.
 AisValue measured_or_reported(const RoundContext& round, const std::string& metric, double scale,
                               const std::string& key) {
   if (const Metric* found = round.metrics.find(metric))
@@ -70,14 +70,14 @@ void add_reported_metrics(RoundContext& round, const aisbench::ReportedResults& 
   round.metrics.add("accuracy", results.accuracy, Origin::reported, "by set_result");
   round.metrics.add("eval_loss", results.loss, Origin::reported, "by set_result");
   round.metrics.add("perplexity", results.perplexity, Origin::reported, "by set_result");
-  // Without PerfLog the number of samples is not known, but their rate is.
+  // Without PerfLog the number of samples is unknown, but their rate is known.
   const auto power = round.metrics.get("mean_power_w");
   if (results.throughput && power && *power > 0)
     round.metrics.add("samples_per_joule", *results.throughput / *power, Origin::reported,
                       "throughput_ratio / mean_power_w");
 }
 
-// The record that ais-bench makes of a job in a cloud.
+// ais-bench's record of a job in a cloud.
 AisRound job_record(const AisJobEvidence& job) {
   AisRound out;
   if (!job.results) return out;

@@ -17,14 +17,14 @@ bool bounded(const aisbench::Phase& phase) {
   return phase.start_ns && phase.end_ns && *phase.end_ns > *phase.start_ns;
 }
 
-// The log names the stages of benchmark.sh as they begin.
+// The log contains the name of each benchmark.sh stage when it begins.
 std::vector<aisbench::Stage> stages_in(const fs::path& node_dir, int rank,
                                        const aisbench::SetResultCalls& reported) {
   const auto offset =
       reported.calls.empty() ? std::optional<std::int64_t>() : reported.calls.front().utc_offset_s;
   std::vector<aisbench::Stage> stages;
   for (const fs::path& part : store::rank_logs(node_dir, rank)) {
-    if (is_irregular(part)) continue;  // said where the log itself is read
+    if (is_irregular(part)) continue;  // reported where the log itself is read
     std::ifstream file(part, std::ios::binary);
     for (std::string line; std::getline(file, line);)
       if (auto stage = aisbench::parse_stage(line, offset)) stages.push_back(std::move(*stage));
@@ -115,7 +115,7 @@ void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
   const auto files = plan::result_files(run.plan().cluster.options);
   if (!files) evidence.ais_job.reset();
   if (!files || evidence.ranks.empty()) return;
-  // A job's result is its files, not what it prints.
+  // A job's result comes from its files, not from its output.
   for (std::size_t i = 0; i < plan.metrics.size(); ++i)
     if (plan.metrics[i].name == "throughput_ratio" || plan.metrics[i].name == "accuracy")
       for (RankEvidence& rank : evidence.ranks) {

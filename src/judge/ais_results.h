@@ -6,19 +6,19 @@
 
 namespace assay::judge {
 
-/// For a round of a case that has ais-bench's metrics: reads the files that the job left (the
-/// round's folder `results`), and puts their sums or means into those metrics and the record. A
-/// missing or unusable file is a problem in the evidence, and the metrics stay without value.
+/// For a round of a case with ais-bench's metrics: reads the files that the job left (the round's
+/// folder `results`) and adds their sums or means to those metrics and to the record. A missing or
+/// unusable file is a problem in the evidence, and its metrics get no value.
 void load_ais_results(const store::RunDir& run, const plan::CasePlan& plan,
                       RoundEvidence& evidence);
 
-/// For a round of a case that uses set_result: reads the reported results, and finds the times of
-/// the phases. If the log has no TRAIN_START and TRAIN_END, the phase `proc` replaces them,
-/// so that power and utilization are those of the training.
+/// For a round of a case that uses set_result: reads the reported values and determines when the
+/// phases were. If the log has no TRAIN_START and TRAIN_END, the phase `proc` replaces them, so
+/// that power and utilization are those of the training.
 void load_set_result_calls(const store::RunDir& run, const plan::CasePlan& plan,
                            RoundEvidence& evidence);
 
-/// Whether the case's workload uses set_result: its environment names the file for it.
+/// Whether the case's workload uses set_result: its environment then names the file for it.
 [[nodiscard]] bool uses_set_result(const plan::CasePlan& plan);
 
 }  // namespace assay::judge

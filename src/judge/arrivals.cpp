@@ -13,7 +13,7 @@ namespace assay::judge {
 
 namespace {
 
-// The time of a link that is not about the log: it is not parsed for that alone.
+// The time of a link that is not about the log, read without parsing the link.
 std::optional<std::int64_t> begins_at(std::string_view link) {
   constexpr std::string_view kStart = "{\"mono_ns\":";
   if (!link.starts_with(kStart)) return std::nullopt;
@@ -30,7 +30,7 @@ const Arrivals::Seen* Arrivals::line(std::uint64_t line) const noexcept {
 
 Arrivals read_arrivals(const std::filesystem::path& node_dir, const std::string& name) {
   std::vector<Arrivals::Seen> seen;
-  std::optional<std::int64_t> before;  // of the link before
+  std::optional<std::int64_t> before;  // of the previous link
   const std::string text = read_regular_file_or_empty(node_dir / layout::kEvidence);
   for (const std::string_view line : split(text, '\n')) {
     if (line.find(name) == std::string_view::npos) {

@@ -10,23 +10,23 @@
 
 namespace assay::judge {
 
-/// The number of a log's lines that the agent had by each time, on its node's clocks. From the
-/// chain of hashes that the agent wrote as the log grew (`evidence.jsonl`).
+/// How many lines of a log the agent had at which time, on its node's clocks; taken from the chain
+/// of hashes that the agent wrote as the log grew (`evidence.jsonl`).
 class Arrivals {
  public:
   struct Seen {
     Instant at;
-    std::uint64_t lines = 0;  ///< complete lines
-    /// The time of the previous link of the chain: the new lines came after it.
+    std::uint64_t lines = 0;  ///< complete ones
+    /// The time of the previous link: the lines that are new here came after it.
     std::optional<std::int64_t> after_mono_ns{};
   };
 
   Arrivals() = default;
-  /// In the order of their lines.
+  /// `seen` must be in line order.
   explicit Arrivals(std::vector<Seen> seen) : seen_(std::move(seen)) {}
 
   [[nodiscard]] bool empty() const noexcept { return seen_.empty(); }
-  /// The first time at which the agent had line `line` (from 1), or nullptr if the chain does not
+  /// The first moment at which line `line` (from 1) was present; nullptr if the chain does not
   /// reach it.
   [[nodiscard]] const Seen* line(std::uint64_t line) const noexcept;
 
@@ -35,8 +35,8 @@ class Arrivals {
 };
 
 /// The arrivals of the log `name`, which was not cut into parts; empty if the node has no chain
-/// (`node_dir/evidence.jsonl`), or the chain does not know the file. Reads tolerantly: other code
-/// checks that the chain is sound.
+/// (`node_dir/evidence.jsonl`) or the chain does not contain the file. Reads tolerantly: another
+/// check decides whether the chain is sound.
 [[nodiscard]] Arrivals read_arrivals(const std::filesystem::path& node_dir,
                                      const std::string& name);
 

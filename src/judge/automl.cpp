@@ -13,7 +13,7 @@ namespace {
 
 double precision_bits(const std::string& precision) {
   if (precision == "fp16" || precision == "bf16") return 16;
-  if (precision == "tf32") return 19;  // what its products are made with
+  if (precision == "tf32") return 19;  // the precision of its products
   return precision == "fp32" ? 32 : 0;
 }
 
@@ -32,7 +32,7 @@ void add_experiment_series(RoundContext& round, const automl::ExperimentRecord& 
     if (!series->points.empty()) round.result.series.push_back(std::move(*series));
 }
 
-// What workers reported against what they logged. False where a worker left no log to compare with.
+// Compares the workers' reports with their logs. Returns false if a worker left no log.
 bool compare_with_logs(const RoundContext& round, automl::JournalCheck::Problems& wrong) {
   bool all = true;
   const int devices = round.plan.automl ? round.plan.automl->devices_per_trial : 1;
@@ -70,7 +70,7 @@ bool compare_with_logs(const RoundContext& round, automl::JournalCheck::Problems
   return all;
 }
 
-// The experiment's clocks against the controller's.
+// Compares the experiment's clocks with the controller's.
 void compare_times(const RoundContext& round, automl::JournalCheck::Problems& wrong) {
   const RoundEvidence& evidence = round.evidence;
   const bool resumed = evidence.automl && evidence.automl->record.resumed > 0;
@@ -85,7 +85,7 @@ void compare_times(const RoundContext& round, automl::JournalCheck::Problems& wr
     wrong.add(fmt::format("at_s and wall_ns of its events go {:.3f} s apart", apart));
 }
 
-// Gives the origin of what rests on the workers' reports.
+// Returns the origin of numbers based on the workers' reports.
 Origin check_experiment(RoundContext& round) {
   if (!round.evidence.automl_check) return Origin::measured;
   const automl::JournalCheck& check = *round.evidence.automl_check;
@@ -103,7 +103,7 @@ Origin check_experiment(RoundContext& round) {
   return logged && wrong.count == 0 ? Origin::measured : Origin::claimed;
 }
 
-// What was lost on the way, and what there was to find.
+// Adds the workers, trials and time lost, and the size of the search.
 void add_losses(RoundContext& round, const automl::ExperimentRecord& record) {
   static constexpr std::size_t kNamed = 4;
   const auto names = [](const std::vector<std::string>& all) {
@@ -137,7 +137,7 @@ void add_losses(RoundContext& round, const automl::ExperimentRecord& record) {
              fmt::format("{:.4g} after {:.0f} s", ceiling, since));
 }
 
-// Of the best models, each on its own: joined, they would look like one training.
+// Adds one curve for each of the best models: joined, they would look like one training.
 void add_loss_curves(RoundContext& round, const automl::ExperimentRecord& record) {
   constexpr std::size_t kCurves = 6;
   std::vector<const automl::TrialRecord*> best;
@@ -155,7 +155,7 @@ void add_loss_curves(RoundContext& round, const automl::ExperimentRecord& record
   }
 }
 
-// The ranks' logs and times are those of the last part.
+// The ranks' logs and times only cover the last part.
 void count_earlier_parts(RoundContext& round, const automl::ExperimentRecord& record,
                          Origin origin) {
   round.fact("automl_resumed", record.resumed,
@@ -195,7 +195,7 @@ void compute_automl(RoundContext& round) {
   round.metrics.add("automl_time", record.elapsed_s, Origin::measured, until);
   round.metrics.add("automl_trials", ok);
   round.metrics.add("automl_trials_failed", failed);
-  // Who comes back, or again after --resume, is the same worker.
+  // A worker that comes back, or runs again after --resume, is the same worker.
   std::set<int> workers;
   for (const automl::WorkerRecord& worker : record.workers) workers.insert(worker.rank);
   round.metrics.add("automl_workers", static_cast<double>(workers.size()));

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 8> kWork{"model",
                                                 "config.train_size",
                                                 "target"};
 
-// The adapters of a console or a hypervisor do not train anything.
+// Console and hypervisor adapters do no training.
 constexpr std::array<std::string_view, 6> kConsoleAdapters{"",     "aspeed", "matrox",
                                                            "qemu", "vmware", "virtio"};
 
@@ -38,7 +38,7 @@ std::string identity_of(const Case& one) {
   return number ? placed : one.name;
 }
 
-// Names and how many there are, sorted: "8 × NVIDIA H200".
+// Names with their counts, sorted: "8 × NVIDIA H200".
 std::string counted_names(const std::map<std::string, int>& counts) {
   std::vector<std::string> parts;
   for (const auto& [name, count] : counts)
@@ -48,7 +48,7 @@ std::string counted_names(const std::map<std::string, int>& counts) {
 
 std::string device_name(const Json& device) {
   if (std::string name = any_text_at(device, "name"); !name.empty()) return name;
-  // The PCI bus knows numbers only.
+  // The PCI bus only gives numbers.
   const std::string vendor = any_text_at(device, "vendor");
   if (std::ranges::find(kConsoleAdapters, vendor) != kConsoleAdapters.end()) return {};
   return vendor + " " + any_text_at(device, "device_id");

@@ -10,18 +10,18 @@
 
 namespace assay::judge {
 
-/// The facts in a run's evidence about the challenge in its plan (docs/tester.md). The tester
-/// decides whether the challenge is one of its own.
+/// What a run's evidence shows about the challenge in its plan (docs/tester.md). Only the tester
+/// can say whether the challenge is its own.
 class ChallengeAnswer {
  public:
   explicit ChallengeAnswer(const plan::Plan& plan);
 
-  /// Every round of every case, in the plan's order.
+  /// Must be called for every round of every case, in the plan's order.
   void see(const store::RunDir& run, const plan::CasePlan& case_plan, const RoundEvidence& round);
 
   /// {"challenge": {…}, "began": ISO time of the first round, or null; "seed": "applied" or
-  /// "offered" (whether the command reads it is its own affair), "faults": [text]}; null: the plan
-  /// has no challenge.
+  /// "offered" (the command may or may not read it), "faults": [text]}; null when the plan has no
+  /// challenge.
   [[nodiscard]] Json json() const;
 
  private:

@@ -7,7 +7,7 @@ namespace assay::judge {
 
 namespace {
 
-// Two readings of one clock are not taken at the same moment, and logs have milliseconds.
+// Two readings of a clock are not simultaneous, and logs have milliseconds.
 constexpr double kSlack_s = 0.001;
 
 void shift(Stamp& stamp, std::int64_t by_ms) {
@@ -16,7 +16,7 @@ void shift(Stamp& stamp, std::int64_t by_ms) {
 
 void shift(RankEvidence& rank, std::int64_t by_ns) {
   if (rank.start) rank.start->wall_ns += by_ns;
-  // The end of a lost rank was stamped by the controller.
+  // For a lost rank, the controller stamped the end.
   if (rank.end && rank.ended_by != EndedBy::lost) rank.end->wall_ns += by_ns;
   const std::int64_t by_ms = by_ns / 1'000'000;
   RankLog& log = rank.log;

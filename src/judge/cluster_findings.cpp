@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kShownHosts = 6;
 
-// "H100" is in "NVIDIA H100 80GB HBM3", and "H20" is not in "NVIDIA H200".
+// "NVIDIA H100 80GB HBM3" contains "H100", but "NVIDIA H200" does not contain "H20".
 bool names_hardware(const std::string& device, const std::string& hardware) {
   const auto is_part = [&](std::size_t at) {
     return at < device.size() && std::isalnum(static_cast<unsigned char>(device[at])) != 0;
@@ -27,7 +27,7 @@ bool names_hardware(const std::string& device, const std::string& hardware) {
   return false;
 }
 
-// What is said to be an H100 is held against what an H100 can do.
+// A device named H100 is judged by what an H100 can do, so the names must fit.
 void check_hardware(const plan::Plan& plan, const Json& system, std::vector<Finding>& out) {
   std::set<std::string> devices;
   for (const Json& node : list_at(system, "nodes"))
@@ -41,7 +41,7 @@ void check_hardware(const plan::Plan& plan, const Json& system, std::vector<Find
   std::set<std::string> wrong;
   for (const plan::CasePlan& plan_case : plan.cases) {
     if (!known.contains(plan_case.hardware) || any_names(plan_case.hardware)) continue;
-    // Only where the devices' own name says another kind: not every vendor's does.
+    // Checks only names of another known kind: not every vendor's devices give theirs.
     for (const auto& [other, about] : known.items())
       if (any_names(other)) wrong.insert(plan_case.hardware);
   }
@@ -65,13 +65,13 @@ std::string hosts_text(const std::set<std::string>& hosts) {
              : join(std::vector<std::string>(hosts.begin(), hosts.end()), ", ");
 }
 
-// Who names an H100 has to have one: without a device that can be seen nothing says that there is
-// any. Where no agent asks (a service runs the job), it is the service that says what it gave.
+// A suite that names an H100 needs one: unless a device is visible, nothing shows that there is
+// any. Where no agent can ask, because a service runs the job, the service says what it provided.
 void check_hardware_is_there(const plan::Plan& plan, const Json& system,
                              std::vector<Finding>& out) {
   if (!plan.cluster.traits.starts_agents) return;
   const Json& known = object_at(plan.vendor_data, "hardware");
-  std::map<std::string, int> nodes_of;  // that cases take, by the hardware that they name
+  std::map<std::string, int> nodes_of;  // nodes used by cases, by the hardware they name
   for (const plan::CasePlan& plan_case : plan.cases)
     if (known.contains(plan_case.hardware))
       nodes_of[plan_case.hardware] = std::max(nodes_of[plan_case.hardware], plan_case.nodes);

@@ -8,8 +8,8 @@
 
 namespace assay::judge {
 
-/// Whether the machines are those that the plan names: devices of another kind than `hardware`
-/// (which decides what they can reach), two names of one machine, hosts that were left out.
+/// Checks that the machines are those that the plan names: devices of another kind than `hardware`
+/// (which decides what they can reach), two names for one machine, hosts that were left out.
 /// `system` is system.json, `events` the journal.
 [[nodiscard]] std::vector<Finding> cluster_findings(const plan::Plan& plan, const Json& system,
                                                     const std::vector<Json>& events);

@@ -13,17 +13,17 @@ namespace assay::judge {
 
 namespace {
 
-// What files that are not in memory yet, kernels that are not compiled yet and links that are not
-// up yet make longer: everything up to the end of the first step.
+// Uncached files, uncompiled kernels and links that are not up yet lengthen these parts: everything
+// up to the end of the first step.
 constexpr std::array kBeforeSteps{TimePart::launch,      TimePart::start,     TimePart::device,
                                   TimePart::join,        TimePart::data,      TimePart::model,
                                   TimePart::preparation, TimePart::first_step};
-// A start that is longer than the longest of the others by less than this is their spread.
+// A start that exceeds the longest of the others by less than this is within their spread.
 constexpr double kColder_s = 1;
 constexpr double kColder = 1.5;
-// Steps that are slower than this make it a slow round, not a cold one.
+// Slower steps than this make the round slow rather than cold.
 constexpr double kAsFast = 1.05;
-// Parts that made less of the difference are not named.
+// Parts with a smaller share of the difference are not named.
 constexpr double kNamedShare = 0.1;
 
 double seconds_of(const RoundResult& round, TimePart part) {

@@ -1,4 +1,4 @@
-// Whether what ranks logged is all of it, and fits together.
+// Checks whether the ranks' logs are complete and consistent.
 
 #include <algorithm>
 #include <map>
@@ -13,8 +13,8 @@ namespace assay::judge {
 
 namespace {
 
-// Ranks that ended well by themselves in the middle of a training. Where several processes write
-// one log, each may have begun again after a failure: then only a log without any end is told.
+// Whether a rank ended successfully by itself in the middle of a training. With several writers of
+// one log, each may have restarted after a failure: then only a log without any end is reported.
 bool left_early(const RoundContext& round, const RankEvidence& rank) {
   const LogAudit& audit = rank.log.audit;
   if (audit.train_starts == 0 || !rank.exit || !rank.exit->ok()) return false;
@@ -45,8 +45,8 @@ void check_ends(RoundContext& round) {
                open.empty() ? "" : rank_list(open) + detail);
 }
 
-// The ranks of a training that reduce their gradients together take the same steps. Pipelines, in
-// which not every rank logs steps, do not come here.
+// Ranks that reduce their gradients together take the same steps. Pipelines in which not every rank
+// logs steps are not checked here.
 void check_equal_steps(RoundContext& round) {
   const std::vector<RankResult>& ranks = round.result.ranks;
   if (round.plan.automl || ranks.size() < 2) return;
@@ -64,7 +64,7 @@ void check_equal_steps(RoundContext& round) {
   round.fact("steps_uneven", static_cast<double>(difference), join(parts, "; "));
 }
 
-// What the agent had received when the rank ended. A process that outlives its rank may add to it.
+// What the agent had received when the rank ended; a process that outlives it may add more.
 void check_received(RoundContext& round) {
   double bytes = 0;
   double steps = 0;
@@ -85,7 +85,7 @@ void check_received(RoundContext& round) {
                                      rank.log_path, rank.log.bytes, kept);
       bytes += static_cast<double>(kept - rank.log.bytes);
     }
-    // A line that cannot be read may hold one, and the agent may have read a line that is too long.
+    // An unreadable line may hold one, and the agent may have read a line that is too long.
     const std::uint64_t logged = rank.log.audit.step_ends + rank.log.malformed_lines;
     if (!rank.seen_steps || logged >= *rank.seen_steps) continue;
     if (steps == 0)

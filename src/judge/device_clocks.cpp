@@ -13,26 +13,26 @@ namespace {
 
 using telemetry::Column;
 
-// A device that does not work has a low clock for another reason.
+// An idle device has a low clock for other reasons.
 constexpr double kWorking = 0.05;
-// Power meters and the driver's control are no better than this.
+// The precision of power meters and of the driver's control.
 constexpr double kNearLimit = 0.97;
 
-/// Seconds over devices, and what was seen in them.
+/// Seconds over all devices, and the observations in them.
 struct ClockTimes {
-  double known_s = 0;     ///< it is known whether the device was at its limit
-  double at_limit_s = 0;  ///< of these
-  double clocked_s = 0;   ///< clock and highest clock are known
+  double known_s = 0;     ///< with known state of the limit
+  double at_limit_s = 0;  ///< of these, at the limit
+  double clocked_s = 0;   ///< with known clock and highest clock
   double ratio_s = 0;     ///< clock / highest clock, times seconds
   double clock_s = 0;     ///< MHz, times seconds
-  double lost_s = 0;      ///< what is missing to the highest clock while at the limit
+  double lost_s = 0;      ///< the shortfall from the highest clock while at the limit
   double lowest_limit_w = 1e300;
   double highest_limit_w = 0;
   double highest_clock = 0;
-  bool by_driver = false;  ///< the driver says when the limit slows the device
+  bool by_driver = false;  ///< the driver reports when the limit slows the device
 };
 
-// By the driver's word where it gives it, else by power near the limit; nothing: not known.
+// By the driver's report if there is one, else by power near the limit; nothing if unknown.
 std::optional<bool> at_limit(const telemetry::Row& row, ClockTimes& times) {
   const double capped = row[Column::power_capped];
   if (std::isfinite(capped)) {
@@ -56,7 +56,7 @@ bool works(const SourceRows& source, const Window& window) {
   return count == 0 || sum >= kWorking * static_cast<double>(count);
 }
 
-// A sample holds for the time until the next, but not for a gap.
+// A sample holds until the next one, but not across a gap.
 void add_times(const SourceRows& source, const Window& window, double interval, ClockTimes& times) {
   for (std::size_t i = 0; i < source.rows.size(); ++i) {
     const double next = i + 1 < source.t.size() ? source.t[i + 1] : source.t[i] + interval;

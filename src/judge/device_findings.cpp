@@ -24,7 +24,7 @@ probe::DeviceStates states_of(const Json& json) {
   }
 }
 
-/// What several nodes say, in one finding.
+/// Joins the same statement about several nodes into one finding.
 class Collected {
  public:
   void add(const std::string& host, const std::vector<std::string>& what) {

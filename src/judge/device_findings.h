@@ -7,10 +7,10 @@
 
 namespace assay::judge {
 
-/// Findings from the state of the devices in system.json before and after the run: new errors,
-/// changed settings, lost links; drivers that differ between nodes; and states that could not be
-/// read although a run that `ended` must have them. None for a run whose vendor reports no state,
-/// or of a version that did not ask.
+/// Findings from system.json's device states before and after the run: new errors, changed
+/// settings, lost links, drivers that differ between nodes, and states that are missing although a
+/// run that `ended` must have them. None for a run whose vendor reports no state, or of a version
+/// that did not ask.
 [[nodiscard]] std::vector<Finding> device_findings(const Json& system, bool ended);
 
 }  // namespace assay::judge

@@ -15,7 +15,7 @@ namespace {
 using stats::Sample;
 
 constexpr double kMinBaseline_s = 2;
-// Sensors average over up to a second: over less than this, a step of power shows as a difference.
+// Sensors average over up to a second: in a shorter window, a step in power would show.
 constexpr double kMinCompared_s = 30;
 constexpr double kMinComparedIntervals = 20;
 
@@ -28,8 +28,8 @@ struct TotalEnergy {
   std::optional<double> joules = 0;
   std::size_t counters = 0;
   std::size_t integrals = 0;
-  double coverage = 1;    ///< of the node that covers least
-  std::string lacking{};  ///< what that node is measured by, when it covers too little
+  double coverage = 1;    ///< of the least covered node
+  std::string lacking{};  ///< that node's sources, if it covers too little
 
   [[nodiscard]] std::string how() const {
     if (counters == 0) return "integrated power";
@@ -49,7 +49,7 @@ TotalEnergy total_energy(const std::vector<NodePower>& nodes, const Window& wind
   return total;
 }
 
-// What the nodes draw before training begins, if that lasted long enough.
+// The nodes' power before training begins, if that lasted long enough.
 std::optional<double> idle_baseline(const RoundContext& round,
                                     const std::vector<NodePower>& nodes) {
   double baseline = 0;
@@ -67,8 +67,8 @@ std::optional<double> idle_baseline(const RoundContext& round,
   return baseline;
 }
 
-// The least that the nodes drew before training began: what is nearest to idle there, since loading
-// and compiling take power too.
+// The lowest power of the nodes before training began: the nearest to idle, since loading and
+// compiling take power too.
 double least_power(const RoundContext& round, const std::vector<NodePower>& nodes) {
   double least = 0;
   for (const NodePower& node : nodes) {
@@ -81,8 +81,8 @@ double least_power(const RoundContext& round, const std::vector<NodePower>& node
   return least;
 }
 
-// Mean power of the steady steps, without the evaluations between them; nothing where telemetry
-// does not cover them.
+// Mean power during the steady steps without the evaluations between them; nothing unless telemetry
+// covers them.
 std::optional<double> steady_power(const RoundContext& round, const std::vector<NodePower>& nodes) {
   if (!round.steady) return std::nullopt;
   double joules = 0;
@@ -104,7 +104,7 @@ std::optional<double> steady_power(const RoundContext& round, const std::vector<
   return joules / seconds;
 }
 
-// A sample, a step, a target: what the energy was spent on.
+// Adds energy per sample, per step and per target.
 void add_energy_of_work(RoundContext& round, const std::vector<NodePower>& nodes, double joules) {
   const std::optional<double> power = steady_power(round, nodes);
   const Metric* rate = round.metrics.find("steady_throughput");
@@ -120,7 +120,7 @@ void add_energy_of_work(RoundContext& round, const std::vector<NodePower>& nodes
   if (power && step != nullptr)
     round.metrics.add("energy_per_step_j", *power * step->value, step->origin,
                       "steady_power_w * steady_step_time");
-  // The first value of a name stays.
+  // add() keeps the first value of a name.
   const auto per = [&](const std::string& name, const std::string& count) {
     if (const Metric* metric = round.metrics.find(count); metric != nullptr && metric->value > 0)
       round.metrics.add(name, joules / metric->value, metric->origin,
@@ -141,11 +141,11 @@ bool long_enough_to_compare(const RoundContext& round, const Window& window) {
          std::max(kMinCompared_s, kMinComparedIntervals * round.evidence.telemetry_interval_s);
 }
 
-// Devices that count their energy and tell their power: both, and how far they are apart. Whether
-// they are part of the nodes' power does not matter here.
+// Adds both energies of devices that have a counter and report power, and the difference between
+// them. It does not matter whether they are part of the nodes' power.
 void compare_counters(RoundContext& round, const Sources& sources) {
   const double slack = slack_of(round);
-  // Steady power has no steps that a slow sensor shows too late.
+  // Steady power has no steps that a slow sensor would show late.
   const bool steady = round.steady && long_enough_to_compare(round, *round.steady);
   const Window& window = steady ? *round.steady : *round.train;
   double counter = 0;

@@ -8,10 +8,10 @@ namespace assay::judge {
 
 namespace {
 
-// time_ms is cut to milliseconds, on both ends of a comparison.
+// time_ms is truncated to milliseconds on both sides of a comparison.
 constexpr double kSameTime_s = 2e-3;
 
-/// Adds what the steps of a track trained before each of `starts`, which are in order.
+/// Adds what a track's steps trained before each of `starts`, which are in order.
 void add_trained(const RoundContext& round, const RankEvidence& rank, const StepTrack& track,
                  bool by_samples, const std::vector<double>& starts, std::vector<double>& before,
                  double& whole) {

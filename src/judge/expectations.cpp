@@ -28,7 +28,7 @@ std::string known_kinds(const baseline::Baseline& baseline, const std::string& n
   return printable(out);
 }
 
-// How far a value lies beyond the range; relative, unless there is nothing to relate it to.
+// How far a value is outside the range; relative, if there is something to relate it to.
 double beyond(const baseline::Metric& metric, double value) {
   const double by = value < metric.low ? metric.low - value : value - metric.high;
   return metric.median == 0 ? by : by / std::abs(metric.median);
@@ -46,7 +46,7 @@ std::string in_numbers(const baseline::Metric& metric, double value,
                      counted(entry.rounds, "round"), counted(entry.runs.size(), "run"));
 }
 
-// The facts of several metrics as one: the largest value, and what was seen of each.
+// Combines the facts of several metrics: the largest value, and a description of each.
 struct Gathered {
   double most = 0;
   std::vector<std::string> seen{};
@@ -93,7 +93,7 @@ std::optional<ExpectedCase> Expectations::of(const plan::CasePlan& case_plan,
 }
 
 void state_expected(const ExpectedCase& expected, const CaseResult& result, Facts& facts) {
-  // Without a round that completed there is nothing to hold against anything; other rules say so.
+  // Without a completed round there is nothing to compare; other rules say so.
   if (result.summary.empty()) return;
   if (expected.entry == nullptr) {
     state(facts, "baseline_unknown", 1, expected.absent);

@@ -11,20 +11,20 @@
 
 namespace assay::judge {
 
-/// The expected results of a case.
+/// The entry of the baseline for a case.
 struct ExpectedCase {
-  const baseline::CaseEntry* entry = nullptr;  ///< nullptr: there is none, and `absent` says why
+  const baseline::CaseEntry* entry = nullptr;  ///< nullptr: none, for the reason in `absent`
   std::string absent{};
 };
 
-/// The baseline that a plan compares its cases with.
+/// The baseline of a plan.
 class Expectations {
  public:
-  /// A baseline that cannot be read, or is not what its hash says, becomes the reason why nothing
+  /// If a baseline cannot be read or does not match its hash, that becomes the reason why nothing
   /// is known. Does not throw.
   explicit Expectations(const plan::Plan& plan);
-  /// What is expected of a case on the machines of system.json; nothing when the plan has no
-  /// baseline. Valid as long as this object is.
+  /// The expectation for a case on the machines of system.json; nothing when the plan has no
+  /// baseline. Valid as long as this object lives.
   [[nodiscard]] std::optional<ExpectedCase> of(const plan::CasePlan& case_plan,
                                                const Json& system) const;
 
@@ -35,7 +35,7 @@ class Expectations {
   baseline::Baseline baseline_;
 };
 
-/// States baseline_unknown, baseline_worse and baseline_better of a case with a completed round.
+/// States baseline_unknown, baseline_worse and baseline_better for a case with a completed round.
 void state_expected(const ExpectedCase& expected, const CaseResult& result, Facts& facts);
 
 }  // namespace assay::judge

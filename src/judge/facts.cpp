@@ -24,7 +24,7 @@ int planned_ranks(const plan::CasePlan& plan) {
   return 1;
 }
 
-// How the ranks of a group ended, each way once: "rank 3: SIGSEGV; ranks 4–7: exit 1".
+// How the ranks of a group ended, grouped by ending: "rank 3: SIGSEGV; ranks 4–7: exit 1".
 std::string endings(const std::vector<const RankEvidence*>& ranks) {
   std::map<std::string, std::vector<int>> groups;
   std::vector<std::string> order;
@@ -38,7 +38,7 @@ std::string endings(const std::vector<const RankEvidence*>& ranks) {
   return join(parts, "; ");
 }
 
-// A node that the journal does not mention kept its caches too.
+// A node that the journal does not mention kept its caches as well.
 void note_caches(RoundContext& round) {
   std::map<std::string, std::vector<std::string>> kept;  // by reason
   double count = 0;
@@ -61,7 +61,7 @@ std::string first_few(const std::vector<std::string>& names) {
          (names.size() > kShown ? fmt::format(", and {} more", names.size() - kShown) : "");
 }
 
-// Of nodes that a head was given: those on which nobody saw it start anything.
+// Reports nodes given to a head on which nobody saw it start anything.
 void note_unused_nodes(RoundContext& round) {
   std::vector<std::string> unused;
   bool told = false;
@@ -74,7 +74,7 @@ void note_unused_nodes(RoundContext& round) {
   if (told) round.fact("nodes_unused", static_cast<double>(unused.size()), first_few(unused));
 }
 
-// Of ranks that were to be bound: those that were seen elsewhere, and those that nobody saw.
+// Reports ranks that should have been bound but were seen elsewhere, and those that nobody saw.
 void note_bindings(RoundContext& round) {
   int outside = 0;
   int unknown = 0;
@@ -95,8 +95,8 @@ void note_bindings(RoundContext& round) {
   round.fact("ranks_outside_binding", outside + unknown, join(parts, "; "));
 }
 
-// Attempts whose place this one took. An experiment that was cut off goes on where it was:
-// automl_resumed says so.
+// Counts the attempts that this one replaced. An interrupted experiment resumes instead:
+// automl_resumed reports that.
 void note_attempts(RoundContext& round) {
   std::map<RoundStatus, int> ends;
   int attempts = 0;
@@ -237,7 +237,7 @@ void compute_facts(RoundContext& round) {
   }
   round.fact("killed_leftovers", leftovers, hosts.empty() ? "" : "on " + join(hosts, ", "));
   if (round.plan.drop_caches) note_caches(round);
-  // A head that failed may have started nothing at all.
+  // A failed head may have started nothing at all.
   if (evidence.status != RoundStatus::failed && evidence.status != RoundStatus::launch_failed)
     note_unused_nodes(round);
   if (round.plan.bind.mode != BindMode::none) note_bindings(round);

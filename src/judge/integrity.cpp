@@ -24,9 +24,9 @@ using evidence::FileMatch;
 using evidence::FileRecord;
 
 constexpr const char* kIrregular = "is not a regular file, as the one that was recorded";
-constexpr int kMaxDepth = 4;  // of a round's folders; a job's results may have three
+constexpr int kMaxDepth = 4;  // for a round's folders; a job's results may have three
 
-// Whether the judge reads the file, by its path below the run directory.
+// Whether the judge reads the file with that path below the run directory.
 bool is_read(const std::string& path) {
   const layout::RunFile* known = layout::find_run_file(path);
   return known != nullptr && known->judged &&
@@ -38,7 +38,7 @@ std::string amount(std::uint64_t bytes, std::uint64_t lines) {
                      lines == 1 ? "" : "s");
 }
 
-// What is there instead of what was listed, and where it begins to differ.
+// Describes what is there instead of the listed file, and where it begins to differ.
 std::string difference(const FileRecord& listed, const FileRecord& found,
                        const std::vector<FileRecord>& grown, std::optional<std::size_t> misfit) {
   if (found.bytes != listed.bytes)
@@ -53,7 +53,7 @@ std::string difference(const FileRecord& listed, const FileRecord& found,
                            from, to, listed.bytes);
 }
 
-// Collects what is wrong, in the order of the places: threads change no order.
+// Collects problems in the order of their places, independent of threads.
 class Problems {
  public:
   void add(std::vector<std::string> RoundIntegrity::*kind, const std::string& place,
@@ -72,13 +72,13 @@ class Problems {
       found_;
 };
 
-// Files that only grow while the round goes on; others are what their last record says.
+// Whether the file only grows during the round; other files match their last record.
 bool only_grows(const std::string& name) {
   return name == layout::kTelemetry || name.ends_with(".out.log");
 }
 
-// What the links of a chain say about each file of its folder as it is now. A log that reached its
-// limit got another name and was begun again: what was said before is about that other one.
+// The chain's statements about each file's current content. A log that reached its limit was
+// renamed and begun again: earlier statements refer to the renamed one.
 std::map<std::string, std::vector<FileRecord>> grown_files(const evidence::ChainCheck& chain) {
   std::map<std::string, std::vector<FileRecord>> grown;
   for (const evidence::Link& link : chain.links) {
@@ -96,13 +96,13 @@ std::map<std::string, std::vector<FileRecord>> grown_files(const evidence::Chain
   return grown;
 }
 
-// The heads that the controller saw must lie on the chain, in their order, and its last must be the
+// The heads that the controller saw must be on the chain, in order, and its last must be the
 // chain's last.
 std::string heads_problem(const RecordedChain& recorded, const evidence::ChainCheck& chain,
                           const std::string& first_head) {
   auto link = chain.links.begin();
   for (const std::string& head : recorded.seen) {
-    if (head == first_head) continue;  // nothing was written by then
+    if (head == first_head) continue;  // nothing had been written
     link = std::ranges::find(link, chain.links.end(), head, &evidence::Link::head);
     if (link == chain.links.end())
       return "a head that came while the round ran is not on the chain: the chain was rewritten";
@@ -115,8 +115,8 @@ std::string heads_problem(const RecordedChain& recorded, const evidence::ChainCh
   return {};
 }
 
-// Whether it is a file of which the rest is not there, as far as can be told by what was recorded
-// while it grew: `misfit` is the first of these records that does not fit.
+// Whether the file is a beginning whose rest is missing, as far as the records made while it grew
+// can tell: `misfit` is the first of these that does not fit.
 bool is_beginning(const FileRecord& found, const FileRecord& listed,
                   const std::vector<FileRecord>& grown, std::optional<std::size_t> misfit) {
   return found.bytes < listed.bytes && misfit && grown[*misfit].bytes > found.bytes;
@@ -128,14 +128,14 @@ class RoundCheck {
       : run_(run),
         folder_(run.round_dir(plan.name, evidence.round)),
         evidence_(evidence),
-        // An experiment goes on without a node that was lost; in a cloud there are no agents.
+        // An experiment continues without a lost node; in a cloud there are no agents.
         needs_chains_(!plan.automl && evidence.status == RoundStatus::completed &&
                       !evidence.integrity.recorded.id.empty()),
         may_be_cut_(!is_result(evidence.status) || evidence.status == RoundStatus::unrecorded) {}
 
   void check(unsigned threads) {
     RoundIntegrity& integrity = evidence_.integrity;
-    std::map<std::string, std::vector<FileRecord>> grown;  // by path below the round's folder
+    std::map<std::string, std::vector<FileRecord>> grown;  // by path relative to the round's folder
     for (const RecordedChain& chain : integrity.recorded.chains)
       if (!chain.last.empty()) check_chain(chain, grown);  // else the node was lost
     if (needs_chains_) require_chains();
@@ -165,12 +165,12 @@ class RoundCheck {
   }
 
  private:
-  // Below the run directory: what people and layout::find_run_file know it by.
+  // The path below the run directory, as people and layout::find_run_file use it.
   [[nodiscard]] std::string place(const std::string& name) const {
     return (folder_.lexically_relative(run_.path()) / name).generic_string();
   }
 
-  // Folders are written as such: a link leads to what nobody recorded.
+  // Whether a folder on the path is a link: a link would lead to something that nobody recorded.
   [[nodiscard]] bool lies_behind_link(const fs::path& path) const {
     for (fs::path folder = path.parent_path(); folder.native().size() > run_.path().native().size();
          folder = folder.parent_path())
@@ -222,7 +222,7 @@ class RoundCheck {
       grown[folder + "/" + name] = std::move(records);
   }
 
-  // One reading of the file for its list entry and all that was said while it grew.
+  // Reads the file once to check its list entry and all statements made while it grew.
   void check_file(const FileRecord& listed, std::vector<FileRecord> grown) {
     const fs::path path = folder_ / listed.name;
     if (is_irregular(path) || lies_behind_link(path)) {
@@ -277,8 +277,8 @@ class RoundCheck {
   fs::path folder_;
   RoundEvidence& evidence_;
   bool needs_chains_;
-  bool may_be_cut_;  ///< the round ended before all of its files were here, and is no result
-  std::map<std::string, const FileRecord*> listed_;  // that the judge reads, by name
+  bool may_be_cut_;  ///< the round ended before all files had arrived, and is not a result
+  std::map<std::string, const FileRecord*> listed_;  // those that the judge reads, by name
   Problems problems_;
 };
 

@@ -1,6 +1,6 @@
-// Of a job that a service ran, no agent saw the ranks. Two clocks still bound what they can have
-// logged: the controller's own, from asking for the job to seeing its end, and the service's, by
-// which the job ran so long.
+// No agent saw the ranks of a job that a service ran. Two clocks still bound what they can have
+// logged: the controller's, from requesting the job to seeing its end, and the service's, which
+// gives the job's duration.
 
 #include <algorithm>
 #include <optional>
@@ -14,10 +14,10 @@ namespace assay::judge {
 
 namespace {
 
-// A service notes the start a little after it, and some count in whole seconds.
+// A service notes the start slightly late, and some count in whole seconds.
 constexpr double kServiceSlack_s = 0.5;
 constexpr double kWholeSecond_s = 1;
-// The wall clocks of a job's machines are nobody's here, and are not measured.
+// The wall clocks of a job's machines are foreign and not measured.
 constexpr double kForeignWall_s = 3600;
 
 double length_s(const Instant& from, const Instant& to) {
@@ -40,7 +40,7 @@ std::optional<Lifetime> told_by_service(const RankEvidence& rank) {
                   fmt::format("the job took {:.3f} s by its service", seconds));
 }
 
-// By both clocks, where the log has both: lines of several machines have several monotonic clocks,
+// By both clocks if the log has both: lines from several machines have several monotonic clocks,
 // and a wall clock can be set.
 double logged_s(const LogAudit& audit) {
   std::optional<double> span;
@@ -85,7 +85,7 @@ void check_date(const RankEvidence& rank, Contradiction& worst) {
 Contradiction check_job(const RankEvidence& rank) {
   Contradiction worst;
   const std::optional<Lifetime> here = seen_here(rank);
-  // Of a job that was begun again the log has both parts, and the service may say the last alone.
+  // The log of a restarted job has both parts, but the service may only report the last.
   const std::optional<Lifetime> told =
       rank.log.restarts == 0 ? told_by_service(rank) : std::nullopt;
   if (here) check_length(rank, *here, worst);

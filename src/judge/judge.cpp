@@ -33,8 +33,8 @@ bool fits_its_lists(const RoundIntegrity& found) {
          found.broken.empty();
 }
 
-// The seal covers the journal, and the journal lists the rounds' files: a seal that fits says
-// nothing good about a run whose files do not fit their lists.
+// The seal covers the journal, which lists the rounds' files: a seal that fits means nothing for a
+// run whose files do not fit their lists.
 void state_misfits(int rounds, RunSeal& seal) {
   if (rounds == 0 || seal.state != Soundness::ok) return;
   seal.state = Soundness::flawed;
@@ -58,16 +58,16 @@ void load_evidence(const store::RunDir& run, const plan::CasePlan& case_plan,
   if (uses_set_result(case_plan)) load_set_result_calls(run, case_plan, evidence);
 }
 
-// A case that is repeated until its result is certain has the rounds that were begun, and its
-// fewest in any case.
+// A case that repeats until its result is certain has the rounds that were begun, but at least its
+// minimum.
 int last_round(const plan::CasePlan& plan, const RoundJournal& journal) {
   if (!plan.until) return plan.rounds();
   const int fewest = plan.rounds() - plan.repeats + std::min(plan.until->min, plan.repeats);
   return std::clamp(journal.last_round(plan.name), std::min(fewest, plan.rounds()), plan.rounds());
 }
 
-// From here on, cases are judged beside each other instead of the files of a round. No more at a
-// time than this: the evidence of a round can be large.
+// From this many cases on, cases are judged in parallel instead of the files of a round. The number
+// at a time is limited, because a round's evidence can be large.
 constexpr std::size_t kManyCases = 64;
 constexpr unsigned kCasesAtOnce = 8;
 
@@ -75,10 +75,10 @@ struct JudgedRounds {
   std::vector<RoundResult> rounds{};
   std::vector<Finding> findings{};  // about the run as a whole
   int misfits = 0;
-  int unlisted = 0;  // with a result, without lists, and no rule asks for them
+  int unlisted = 0;  // with a result but without lists, and no rule asks for them
 };
 
-// `threads` for the files of a round; 0: as many as there are processors.
+// `threads` is for the files of a round; 0: one per processor.
 JudgedRounds judge_rounds(const store::RunDir& run, const RoundJournal& journal,
                           const plan::CasePlan& case_plan, unsigned threads,
                           ChallengeAnswer& answer) {
@@ -101,7 +101,7 @@ JudgedRounds judge_rounds(const store::RunDir& run, const RoundJournal& journal,
   return out;
 }
 
-// An answer to a challenge is read in the order of the plan.
+// Keeps the plan's order, in which an answer to a challenge is read.
 std::vector<JudgedRounds> judge_all_rounds(const store::RunDir& run, const RoundJournal& journal,
                                            const std::map<std::string, Skip>& skips,
                                            ChallengeAnswer& answer) {
@@ -161,7 +161,7 @@ EvidenceCheck check_evidence(const store::RunDir& run) {
     }
   }
   for (const Finding& finding : hook_findings) {
-    if (finding.aspect != Aspect::integrity) continue;  // how a hook ended is not asked here
+    if (finding.aspect != Aspect::integrity) continue;  // ignores how a hook ended
     ++misfits;
     check.faults.push_back(finding.reason);
   }
@@ -259,7 +259,7 @@ RunResult judge_run(const store::RunDir& run) {
   result.validity = plan.cases.empty() ? Validity::incomplete : verdict(result.findings);
   check_skips(plan, result);
   for (const CaseResult& one : result.cases) {
-    // What was not meant to run does not count; what could not be run does.
+    // A case that was not meant to run does not count; one that could not run does.
     const bool unmeant = one.skipped && one.skipped->cause == plan::SkipCause::condition;
     result.validity = worst(result.validity, unmeant ? verdict(one.findings) : one.validity);
   }

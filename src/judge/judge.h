@@ -10,30 +10,29 @@
 
 namespace assay::judge {
 
-/// Computes every metric and verdict of a run from the evidence in its directory, and nothing else:
-/// the same evidence gives the same result. Missing or damaged evidence becomes a finding.
-/// Throws Error only when plan.json or the journal cannot be read at all.
+/// Computes all metrics and verdicts of a run from the evidence in its directory alone: the same
+/// evidence gives the same result. Missing or damaged evidence becomes a finding. Throws Error only
+/// when plan.json or the journal cannot be read at all.
 [[nodiscard]] RunResult judge_run(const store::RunDir& run);
 
-/// Whether a run is unchanged since it was measured.
+/// Whether a run still matches the records made during the measurement.
 struct EvidenceCheck {
   RunSeal seal;  ///< as in the result of judge_run()
-  /// Every file that was changed, removed or added; why the seal does not match.
+  /// Every file that was changed, removed or added, and the reason if the seal does not fit.
   std::vector<std::string> faults{};
-  /// invalid: something was changed; incomplete: there is no seal, or nobody signed it.
+  /// invalid: something was changed; incomplete: the seal is missing or unsigned.
   Validity validity = Validity::valid;
 };
 
-/// Checks the seal, and every listed file of every round, without judging anything. Throws as
-/// judge_run().
+/// Checks the seal and every listed file of every round without judging. Throws like judge_run().
 [[nodiscard]] EvidenceCheck check_evidence(const store::RunDir& run);
 
-/// The progress of a case that is repeated until its result is certain, from the rounds in the
-/// run's directory that were begun. Throws Error if the journal cannot be read at all.
+/// The state of a case that repeats until its result is certain, from the rounds begun in the run's
+/// directory. Throws Error when the journal cannot be read at all.
 [[nodiscard]] RepeatState repeats_so_far(const store::RunDir& run, const plan::CasePlan& case_plan);
 
-/// Why a case with CasePlan::only_if must not be run, from the contents of the run's directory so
-/// far; nothing: all of its conditions hold. Throws Error if the journal cannot be read at all.
+/// Why a case with CasePlan::only_if must not run, given the run's directory so far; nothing if all
+/// its conditions hold. Throws Error when the journal cannot be read at all.
 [[nodiscard]] std::optional<std::string> unmet_condition(const store::RunDir& run,
                                                          const plan::CasePlan& case_plan);
 

@@ -29,7 +29,7 @@ RoundResult judge_round(const plan::CasePlan& plan, const RoundEvidence& evidenc
     compute_sample_counts(round);
     compute_time_shares(round);
     compute_resources(round);
-    compute_outputs(round);  // what was measured goes before what is printed
+    compute_outputs(round);  // measured values go before printed ones
     compute_machines(round);
     compute_automl(round);
     compute_ais(round);

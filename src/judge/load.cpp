@@ -24,11 +24,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Steps kept for all ranks together; a rank always keeps at least kMinSteps.
+// Steps kept for all ranks together; each rank keeps at least kMinSteps.
 constexpr std::size_t kTotalSteps = 16'000'000;
 constexpr std::size_t kMinSteps = 20'000;
 
-// The ranks that rank<r>.out.log files name.
+// The ranks with a rank<r>.out.log file.
 std::vector<int> logged_ranks(const fs::path& node_dir) {
   static const Pattern kName(R"(^rank([0-9]{1,9})\.out\.log(\.head|\.1)?$)");
   std::vector<int> ranks;
@@ -43,8 +43,8 @@ std::vector<int> logged_ranks(const fs::path& node_dir) {
   return ranks;
 }
 
-// Of a round that was cut off, the journal may lack the start of a rank: its log says that there
-// was one. What completed is in the journal as a whole.
+// If a round was cut off, the journal may lack a rank's start, but its log shows that it ran. The
+// journal of a completed round is complete.
 void add_unrecorded_ranks(const plan::CasePlan& plan, const fs::path& dir, const NodeEvidence& node,
                           RoundEvidence& evidence) {
   if (evidence.status == RoundStatus::completed) return;
@@ -59,8 +59,8 @@ void add_unrecorded_ranks(const plan::CasePlan& plan, const fs::path& dir, const
   }
 }
 
-// Logs in a node's folder that no rank of the round wrote there: a rank can write such files, as
-// many as it likes.
+// Logs in a node's folder that no rank of the round wrote: a rank can create any number of such
+// files.
 std::vector<std::string> foreign_logs(const fs::path& dir, int node,
                                       const std::vector<RankEvidence>& ranks) {
   std::set<std::string> own;
@@ -78,7 +78,7 @@ std::vector<std::string> foreign_logs(const fs::path& dir, int node,
   return foreign;
 }
 
-// The last lines of ordinary output: an exception, a message of the loader, an assertion.
+// The last lines of ordinary output: an exception, a loader's message, an assertion.
 std::vector<std::string> last_output_lines(const fs::path& log) {
   constexpr std::size_t kTail = 16 << 10;
   constexpr std::size_t kLines = 8;
@@ -90,7 +90,7 @@ std::vector<std::string> last_output_lines(const fs::path& log) {
   file.read(tail.data(), static_cast<std::streamsize>(kTail));
   tail.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
   std::vector<std::string_view> lines = split(tail, '\n');
-  // The first line began before the tail did.
+  // The first line began before the tail.
   if (tail.size() == kTail && lines.size() > 1) lines.erase(lines.begin());
   std::vector<std::string> last;
   for (const std::string_view line : lines)
@@ -105,7 +105,7 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
   const std::vector<fs::path> parts = store::rank_logs(node_dir, rank.rank);
   rank.log.found = !parts.empty();
   Arrivals arrivals;
-  // The chain counts the bytes of each part of a log that was rotated.
+  // For a rotated log, the chain counts the bytes of each part separately.
   if (parts.size() == 1) arrivals = read_arrivals(node_dir, layout::rank_log(rank.rank));
   RankLogReader reader(plan, rank.log, step_limit);
   reader.use(&arrivals);
@@ -115,7 +115,7 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
       reader.on_text(text, line, ends);
     };
   perflog::Parser parser([&](const perflog::Event& event) { reader.on_event(event); }, on_text);
-  // A log is cut into parts anywhere, also inside of lines and numbers.
+  // A log may be cut anywhere, even within lines and numbers.
   for (const fs::path& part : parts) {
     if (part != parts.front() && rank.dropped_bytes > 0) {
       parser.cut();
@@ -134,7 +134,7 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
     rank.log.last_lines = last_output_lines(parts.back());
 }
 
-// Everything about an experiment comes from its own journal.
+// An experiment's evidence comes entirely from its own journal.
 void load_experiment(const store::RunDir& run, const plan::CasePlan& plan, RoundEvidence& evidence,
                      const std::function<void(const std::string&, const std::string&)>& problem) {
   const fs::path file = run.round_dir(plan.name, evidence.round) / layout::kExperimentJournal;
@@ -156,7 +156,7 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
                 unsigned threads) {
   if (evidence.status == RoundStatus::not_run) return;
   std::mutex problems_lock;
-  std::map<std::string, std::string> problems;  // by place, so that threads change no order
+  std::map<std::string, std::string> problems;  // sorted by place, independent of threads
   const auto problem = [&](const std::string& where, const std::string& what) {
     const std::scoped_lock lock(problems_lock);
     problems.emplace(where, what);

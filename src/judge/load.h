@@ -6,10 +6,9 @@
 
 namespace assay::judge {
 
-/// Adds logs and telemetry from the run directory. Logs are parsed by as many threads as there are
-/// processors (`threads` > 0: that many); the result does not depend on their number. What cannot
-/// be read becomes a problem in the evidence. Wrong wall clocks are corrected
-/// (judge/clock_alignment.h).
+/// Adds logs and telemetry from the run directory. Parses logs with as many threads as processors
+/// (or `threads`, if > 0); the result does not depend on their number. Unreadable files become
+/// problems in the evidence. Corrects wrong wall clocks (judge/clock_alignment.h).
 void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvidence& evidence,
                 unsigned threads = 0);
 

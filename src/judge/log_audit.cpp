@@ -36,7 +36,7 @@ std::uint64_t hash_of(const Stamp& at, std::uint64_t values) {
       values);
 }
 
-// How a value of STEP_END is bounded. Whole models are known to take 1e20 operations a step.
+// Bounds for the values of STEP_END. Whole models are known to take 1e20 operations per step.
 constexpr double kMaxCounted = 1e15;
 constexpr double kMaxOperations = 1e24;
 constexpr std::string_view kCounts[] = {"samples", "global_samples", "tokens", "global_tokens",
@@ -44,7 +44,7 @@ constexpr std::string_view kCounts[] = {"samples", "global_samples", "tokens", "
 constexpr std::string_view kSeconds[] = {"data_s", "compute_s", "comm_s", "bubble_s",
                                          "optimizer_s"};
 
-// The largest value that a field of such an event can have; nothing for one that is not bounded.
+// The largest possible value of a field in such an event; nothing if it is not bounded.
 std::optional<double> most_possible(perflog::EventKind kind, std::string_view key) {
   using perflog::EventKind;
   if (kind == EventKind::evaluate || kind == EventKind::phase)
@@ -57,7 +57,7 @@ std::optional<double> most_possible(perflog::EventKind kind, std::string_view ke
   return std::nullopt;
 }
 
-// Half of the unit that a time was rounded to for printing: 0.5 for "3", 0.05 for "2.5".
+// Half the unit to which a time was rounded for printing: 0.5 for "3", 0.05 for "2.5".
 double rounding_of(double seconds) {
   for (const double unit : {1.0, 0.1, 0.01})
     if (const double units = seconds / unit; std::abs(units - std::round(units)) < 1e-6)
@@ -165,15 +165,15 @@ SaidValue LogAuditor::said(const perflog::Event& event, const Stamp& at,
           finite ? field.number : 0};
 }
 
-// Threads and pipes may swap lines that were stamped at about the same time; what that explains is
-// decided by plausibility.cpp.
+// Threads and pipes may swap lines stamped at about the same time; plausibility.cpp decides how
+// much that explains.
 void LogAuditor::see_order(const perflog::Event& event, const Stamp& at) {
   using perflog::EventKind;
   if (at.mono_us == kNoTime) return;
   if (one_writer_ && latest_us_ != kNoTime && at.mono_us < latest_us_) {
     const double fell = static_cast<double>(latest_us_ - at.mono_us) * 1e-6;
-    // Against the latest time so far: a clock that was set back once is that much behind in all
-    // lines that follow, which is one fall.
+    // Compared with the latest time so far: a clock that was set back once is behind in all
+    // following lines, which counts as one fall.
     if (at.mono_us < previous_us_)
       audit_.back_sum_s += static_cast<double>(previous_us_ - at.mono_us) * 1e-6;
     if (fell > audit_.back_s) {
@@ -188,7 +188,7 @@ void LogAuditor::see_order(const perflog::Event& event, const Stamp& at) {
   if (event.kind == EventKind::train_end) train_end_us_ = std::max(train_end_us_, at.mono_us);
 }
 
-// Counts and times that cannot be, and accuracies that are none. A null says nothing.
+// Counts impossible counts and times, and accuracies that are not numbers. A null says nothing.
 void LogAuditor::see_values(const perflog::Event& event, const Stamp& at) {
   using perflog::EventKind;
   using Type = perflog::Field::Type;
@@ -198,7 +198,7 @@ void LogAuditor::see_values(const perflog::Event& event, const Stamp& at) {
   for (const perflog::Field& field : event.fields) {
     if (field.type == Type::null) continue;
     const bool finite = field.type == Type::number && std::isfinite(field.number);
-    // FINISHED may hold anything: "device_map": "auto" is no accuracy.
+    // FINISHED may hold anything: "device_map": "auto" is not an accuracy.
     const bool share = qualities && perflog::is_share(field.key) &&
                        (field.type == Type::number || event.kind == EventKind::evaluate ||
                         field.key.starts_with("final_"));
@@ -218,9 +218,9 @@ void LogAuditor::see_values(const perflog::Event& event, const Stamp& at) {
   if (ends && at.known()) ended_ = place(event, at);
 }
 
-// A pause ends with its event, and began after what the rank had ended before.
+// A pause ends with its event and began after the rank's previous end of something.
 void LogAuditor::see_pause(const perflog::Event& event, const Stamp& at, double seconds) {
-  // time_ms is cut to milliseconds; NTP slews by up to 500 ppm.
+  // time_ms is truncated to milliseconds; NTP slews by up to 500 ppm.
   constexpr double kStampSlack_s = 2e-3;
   constexpr double kSlewShare = 1e-3;
   if (!one_writer_ || !at.known()) return;
@@ -229,7 +229,7 @@ void LogAuditor::see_pause(const perflog::Event& event, const Stamp& at, double 
     const perflog::Field* name = event.find("name");
     if (name == nullptr || name->type != perflog::Field::Type::text || name->text != "checkpoint")
       return;
-    // An evaluation may hold a checkpoint, but a checkpoint no other.
+    // An evaluation may contain a checkpoint, but a checkpoint contains nothing.
     if (saved_.line > since.line) since = saved_;
     saved_ = place(event, at);
   }
@@ -271,9 +271,9 @@ void LogAuditor::see_arrival(const perflog::Event& event, const Stamp& at) {
   see_batch(wall_batches_, event, at, *seen);
 }
 
-// Lines come in batches: those between two links of the agent's chain. Whatever buffers the output,
-// the latest line of a batch was written not long before it came. Events without a time show that
-// lines came, and that is all.
+// Lines come in batches, each between two links of the agent's chain. However the output is
+// buffered, the latest line of a batch was written shortly before it came. Events without a time
+// only show that lines came.
 void LogAuditor::see_batch(Batches& batches, const perflog::Event& event, const Stamp& at,
                            const Arrivals::Seen& seen) const {
   const std::int64_t time = at.*batches.clock;
@@ -291,7 +291,7 @@ void LogAuditor::see_batch(Batches& batches, const perflog::Event& event, const 
 }
 
 void LogAuditor::end_batch(Batches& batches) {
-  // Fewer may be what two buffers in a row let through at once.
+  // Fewer could be two buffers in a row that let lines through at once.
   constexpr std::int64_t kMinBatches = 10;
   if (batches.count < kMinBatches || !batches.last || !batches.newest->after_mono_ns) return;
   const double seen_s =
@@ -303,7 +303,7 @@ void LogAuditor::end_batch(Batches& batches) {
   span = {seen_s, said_s, *batches.last};
 }
 
-// How often a step took exactly as long as the one before, by a clock of microseconds.
+// Counts steps that took exactly as long as the previous one, by a clock of microseconds.
 void LogAuditor::see_length(const Stamp& at) {
   constexpr std::int64_t kWorthComparing_us = 1'000;
   if (at.mono_us % 1'000 != 0) ++fine_stamps_;
@@ -323,7 +323,7 @@ void LogAuditor::see_step(const perflog::Event& event, const Stamp& at) {
   };
   const std::uint64_t values = hash_of_values(event);
   if (event.step != kNoTime) {
-    // Of one step with all of its values, a later stamp is that of another way to the log.
+    // If a step repeats with all its values, a later stamp comes from another path to the log.
     const bool again = event.step == last_step_ && values == last_values_;
     const bool stamped_alike = at.mono_us != kNoTime && at.mono_us == last_end_us_;
     if (again && !stamped_alike && audit_.repeated++ == 0) audit_.first_repeated = place(event, at);
@@ -341,8 +341,8 @@ void LogAuditor::see_step(const perflog::Event& event, const Stamp& at) {
   see_length(at);
 }
 
-// A clock of microseconds that only one process reads goes on from line to line: a line is looked
-// for among those before it only when its time does not.
+// A microsecond clock that only one process reads advances from line to line, so an equal earlier
+// line is searched for only when the time does not advance.
 void LogAuditor::find_repeated(const perflog::Event& event, const Stamp& at, std::uint64_t hash) {
   if (latest_us_ != kNoTime && at.mono_us <= latest_us_ && comparisons_ < kMaxComparisons) {
     const auto found = std::find(hashes_.rbegin(), hashes_.rend(), hash);
@@ -375,7 +375,7 @@ void LogAuditor::see_trial(const perflog::Event& event) {
 void LogAuditor::on_end() {
   end_batch(mono_batches_);
   end_batch(wall_batches_);
-  // A clock of milliseconds shows many steps alike.
+  // A millisecond clock makes many steps look alike.
   if (2 * fine_stamps_ < audit_.step_ends) audit_.lengths_alike = 0;
   if (!audit_.training_open && train_end_us_ != kNoTime && last_trained_at_.line > 0) {
     const double late = static_cast<double>(last_trained_at_.at.mono_us - train_end_us_) * 1e-6;
@@ -386,7 +386,7 @@ void LogAuditor::on_end() {
   }
   if (readings_ < 2) return;
   const std::size_t kept = std::min<std::size_t>(readings_, kReadings);
-  // A process that is not scheduled between its two readings gives a single odd pair.
+  // A process that is descheduled between its two readings yields a single odd pair.
   const std::vector<double> last(last_offsets_.begin(),
                                  last_offsets_.begin() + static_cast<std::ptrdiff_t>(kept));
   const auto begin = stats::median(first_offsets_);

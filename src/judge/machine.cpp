@@ -16,27 +16,27 @@ namespace {
 
 using telemetry::MachineUse;
 
-// The kernel counts CPU time in hundredths of a second and rounds for each CPU at both ends.
+// The kernel counts CPU time in hundredths of a second and rounds at both ends for each CPU.
 constexpr double kResolution_s = 0.02;
 constexpr double kWorthNaming = 0.01;  // of the machine's CPUs
 
-// The agents of a round that ran on one machine; the first had ranks to start.
+// The agents of a round on one machine; the first one had ranks to start.
 struct Machine {
   std::string who;  // its host, or "node 3"
   std::vector<const MachineUse*> agents;
 
-  // The agent that watched for longest saw all of the others' time too.
+  // The agent that watched longest covers the time of all the others.
   [[nodiscard]] const MachineUse& longest() const {
     return **std::ranges::max_element(agents, {}, [](const MachineUse* a) { return a->seconds; });
   }
-  // The one that looked at processes.
+  // The agent that looked at processes.
   [[nodiscard]] const MachineUse& observer() const {
     const auto found = std::ranges::find_if(agents, [](const MachineUse* a) { return a->listed; });
     return found == agents.end() ? *agents.front() : **found;
   }
 };
 
-// Numbers of the journal: nothing is concluded from what cannot be.
+// Rejects impossible numbers from the journal.
 bool is_usable(const MachineUse& use) {
   const auto sane = [](double value) { return std::isfinite(value) && value >= 0; };
   return use.cpus > 0 && use.seconds > 0 && use.runnable >= 0 &&
@@ -51,7 +51,7 @@ std::vector<Machine> machines_of(const RoundEvidence& evidence) {
   std::map<std::string, std::size_t> known;  // by boot id
   std::vector<Machine> out;
   for (const NodeEvidence& node : evidence.nodes) {
-    // An agent without ranks has not waited for the round; what ran there may belong to it.
+    // An agent without ranks did not wait for the round, so what ran there may belong to it.
     if (!node.machine || node.machine->ranks == 0 || !is_usable(*node.machine)) continue;
     const std::string& boot = node.machine->boot_id;
     const auto [place, is_new] =
@@ -67,7 +67,7 @@ std::string percent(double share) {
   return fmt::format("{} %", format_number(std::round(share * 1000) / 10));
 }
 
-// CPU-seconds that were used by something that is not of the round.
+// CPU-seconds used by anything outside the round.
 double used_by_others_s(const Machine& machine) {
   const MachineUse& use = machine.longest();
   double rest = use.busy_s - machine.observer().kernel_s - kResolution_s * use.cpus;
@@ -80,15 +80,15 @@ double used_by_others_s(const Machine& machine) {
     elsewhere = elsewhere || agent->own_elsewhere;
   }
   for (const auto& [pid, seconds] : starters) rest -= seconds;
-  // What a daemon ran for the round is in the machine's time and in nobody's: only what was seen
-  // of other programs counts.
+  // What a daemon ran for the round counts for the machine but for no process, so only time seen in
+  // other programs counts.
   if (elsewhere) rest = std::min(rest, machine.observer().named_s);
   return std::max(0.0, rest);
 }
 
-// "chrome 31 % (pid 812, user ann), make 4 % (3 processes, the busiest has pid 90, user bob)", of
-// the same CPUs as `whole`. Processes are counted with what they did just before and after, and by
-// other clocks than the machine: together they are never more than the whole.
+// "chrome 31 % (pid 812, user ann), make 4 % (3 processes, the busiest has pid 90, user bob)",
+// relative to the same CPUs as `whole`. Process times include a little before and after and use
+// other clocks than the machine's, so their sum is capped at the whole.
 std::string name_programs(const MachineUse& use, double whole) {
   const double all_s = use.cpus * use.seconds;
   std::vector<std::string> parts;
@@ -105,7 +105,7 @@ std::string name_programs(const MachineUse& use, double whole) {
   return parts.empty() ? "by programs that were not seen" : "by " + join(parts, ", ");
 }
 
-// The machine where the fact is worst stands for the round.
+// The machine with the worst value of the fact represents the round.
 class Worst {
  public:
   explicit Worst(std::string_view name) : name_(name) {}
@@ -150,9 +150,8 @@ void compute_machines(RoundContext& round) {
     const double share = used_by_others_s(machine) / all_s;
     others.look(share, fmt::format("{} of {} CPUs on {}, {}", percent(share), use.cpus, machine.who,
                                    name_programs(machine.observer(), share)));
-    // The load of the last minute may be that of the round before, and tasks that are runnable now
-    // those of a moment: only both together are load. The first agent to start saw none of the
-    // other agents' ranks.
+    // The last minute's load may be the previous round's, and runnable tasks are momentary: only
+    // both together mean load. The first agent to start saw no other agent's ranks.
     double waiting = use.load;
     for (const MachineUse* agent : machine.agents)
       waiting = std::min({waiting, agent->load, static_cast<double>(agent->runnable)});

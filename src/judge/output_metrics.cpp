@@ -10,7 +10,7 @@ namespace assay::judge {
 
 namespace {
 
-// The ranks whose output counts for a metric, and what they found.
+// The ranks whose output counts for a metric, and their values.
 struct RankOutputs {
   std::vector<const RankEvidence*> ranks;
   std::vector<double> values;
@@ -47,7 +47,7 @@ std::string how_reduced(const RoundContext& round, std::size_t i, const RankOutp
   return note;
 }
 
-// Over time, of the first rank whose log has times beside the matches.
+// Values over time, from the first rank whose log has times beside the matches.
 void add_output_series(RoundContext& round, std::size_t i) {
   const plan::OutputMetric& metric = round.plan.metrics[i];
   for (const RankEvidence& rank : round.evidence.ranks) {
@@ -78,7 +78,7 @@ void compute_outputs(RoundContext& round) {
     const auto counts = [&](const RankEvidence& rank) {
       return i < rank.log.outputs.size() && (metric.across != "rank0" || rank.rank == 0);
     };
-    // What was found and is no number has a finding of its own.
+    // A match that is not a number has its own finding.
     if (!value && std::ranges::none_of(round.evidence.ranks, [&](const RankEvidence& rank) {
           return counts(rank) && rank.log.outputs[i].unreadable() > 0;
         }))

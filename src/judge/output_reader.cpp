@@ -13,7 +13,7 @@ namespace assay::judge {
 
 namespace {
 
-// What stays of a line after backspaces: enough for a bar, little enough to be searched each time.
+// How much of a line backspaces leave: enough for a bar, and little enough to search each time.
 constexpr std::size_t kKeptOnBackspace = 256;
 
 struct Search {
@@ -21,8 +21,8 @@ struct Search {
   Pattern pattern;
   std::size_t value_group;
   std::optional<std::size_t> step_group;
-  std::string work;      // of a speed: what is done, "it"
-  std::size_t from = 0;  // in the line: what is before it has been searched
+  std::string work;      // for a speed: the unit of work, "it"
+  std::size_t from = 0;  // position in the line up to which it has been searched
 };
 
 Search search_for(const plan::OutputMetric& metric) {
@@ -49,10 +49,10 @@ struct OutputReader::Impl {
   std::vector<Search> searches;
   std::vector<OutputValues>& found;
   TerminalText terminal;
-  std::string line;          // what a terminal shows of the line so far, or the end of it
-  std::size_t repeated = 0;  // so much of it was searched before backspaces, and stayed
-  bool changed = false;      // since it was searched last
-  bool skipping = false;     // the second half of a line whose first is missing
+  std::string line;          // the line so far as a terminal shows it, or its end
+  std::size_t repeated = 0;  // the part that was searched before backspaces and remained
+  bool changed = false;      // since the last search
+  bool skipping = false;     // the rest of a line whose beginning is missing
   std::uint64_t number = 0;
   Stamp last_at;
   std::int64_t last_step = kNoTime;
@@ -68,7 +68,7 @@ struct OutputReader::Impl {
       if (speed.unknown_yet) return;
       value = speed.value;
     } else {
-      // A percentage is a hundredth, unless percent is the unit.
+      // A percentage is converted to a fraction, unless the unit is percent.
       const bool percent = search.metric.unit == "%" && text.ends_with('%');
       value = printed_number(text.substr(0, text.size() - (percent ? 1 : 0)));
     }
@@ -84,8 +84,8 @@ struct OutputReader::Impl {
     found[i].add(point);
   }
 
-  // Counts the matches in `text`. `whole`: the line ends here; else those near the end, which more
-  // text may change, are left for the next time.
+  // Counts the matches in `text`. `whole`: the line ends here; otherwise, matches near the end,
+  // which more text may change, are left for the next time.
   void search(std::string_view text, bool whole) {
     const std::size_t sure = whole ? text.size() : text.size() - kOverlap;
     for (std::size_t i = 0; i < searches.size(); ++i) {
@@ -98,7 +98,7 @@ struct OutputReader::Impl {
         const auto begin = static_cast<std::size_t>(match.data() - text.data());
         const std::size_t end = begin + match.size();
         if (end > sure) {
-          // Very long matches are not waited for.
+          // Does not wait for very long matches.
           if (text.size() - begin <= kWindow / 2) next = std::min(next, begin);
           break;
         }
@@ -136,8 +136,8 @@ struct OutputReader::Impl {
     }
   }
 
-  // Drops the line's first bytes but for one, which stays as context: it shows that a line does not
-  // begin behind it.
+  // Drops the line's first bytes except one, which stays as context: it shows that no line begins
+  // after it.
   void forget(std::size_t bytes) {
     if (bytes < 2) return;
     --bytes;
@@ -151,7 +151,7 @@ struct OutputReader::Impl {
     if (changed) search(line, /*whole=*/true);
     changed = false;
     for (; characters > 0 && !line.empty(); --characters) {
-      // Of UTF-8, a character is its first byte and those that continue it.
+      // A UTF-8 character is a first byte and its continuation bytes.
       while (line.size() > 1 && (static_cast<unsigned char>(line.back()) & 0xC0U) == 0x80U)
         line.pop_back();
       line.pop_back();
@@ -216,7 +216,7 @@ void OutputReader::passed_step(std::int64_t step) noexcept {
 void OutputReader::read(std::string_view text, std::uint64_t line, bool ends) {
   Impl& self = *impl_;
   self.number = line;
-  // Most lines are whole and plain, and searched where they are.
+  // Most lines are complete and plain, and are searched in place.
   if (ends && self.line.empty() && self.terminal.idle() && !self.skipping &&
       text.size() <= kWindow && TerminalText::plain(text)) {
     if (!text.empty()) self.search(text, /*whole=*/true);

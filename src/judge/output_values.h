@@ -11,15 +11,15 @@
 
 namespace assay::judge {
 
-/// A number that an output metric found, and its time.
+/// A number found for an output metric, and its time.
 struct OutputPoint {
   double value = 0;
-  Stamp at{};                   ///< of the last PerfLog event before it in the log
-  std::int64_t step = kNoTime;  ///< as the line says, or as that of the last STEP_END
+  Stamp at{};                   ///< of the last PerfLog event before it
+  std::int64_t step = kNoTime;  ///< given by the line, or by the last STEP_END
 };
 
-/// The numbers that an output metric found in one rank's log, in order, however many they are:
-/// beyond 2^22, every second, fourth, … is kept for the median; everything else stays exact.
+/// The numbers found for an output metric in one rank's log, in order and of any quantity: beyond
+/// 2^22, only every second, fourth, … is kept for the median; everything else stays exact.
 class OutputValues {
  public:
   OutputValues() = default;
@@ -27,16 +27,16 @@ class OutputValues {
 
   void add(const OutputPoint& point);
   void add(double value) { add(OutputPoint{value}); }
-  /// A match that is not a number: `text` in that line of the log.
+  /// Records a match that is not a number: `text` in that line of the log.
   void add_unreadable(std::uint64_t line, std::string_view text);
 
-  /// `how`: first, last, min, max, mean, median, sum; nothing without a number.
+  /// `how` is first, last, min, max, mean, median or sum; returns nothing without a number.
   [[nodiscard]] std::optional<double> reduced(std::string_view how) const;
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::int64_t last_step() const noexcept { return last_step_; }  ///< or kNoTime
   /// All of them, or every 2^n-th.
   [[nodiscard]] const std::vector<double>& kept() const noexcept { return kept_; }
-  /// Evenly thinned, for a curve; at most kMaxPoints.
+  /// Evenly thinned to at most kMaxPoints, for a curve.
   [[nodiscard]] const std::vector<OutputPoint>& points() const noexcept { return points_; }
   static constexpr std::size_t kMaxPoints = 1200;
 
@@ -53,7 +53,7 @@ class OutputValues {
   double min_ = 0;
   double max_ = 0;
   double sum_ = 0;
-  double lost_ = 0;  // the rounding error of sum_
+  double lost_ = 0;  // rounding error of sum_
   std::int64_t last_step_ = kNoTime;
   std::vector<double> kept_;
   std::uint64_t kept_every_ = 1;
@@ -64,7 +64,7 @@ class OutputValues {
   std::string first_unreadable_;
 };
 
-/// Reduces the numbers of several ranks; as OutputValues::reduced.
+/// Reduces the numbers of several ranks, like OutputValues::reduced.
 [[nodiscard]] std::optional<double> reduce(std::string_view how, const std::vector<double>& values);
 
 }  // namespace assay::judge

@@ -1,5 +1,5 @@
-// Whether what ranks say about time, and of what they reached, can be: held against the clocks of
-// the agents that ran them, and against itself.
+// Checks whether the ranks' claims about times and results are possible, against the clocks of the
+// agents that ran them and against themselves.
 
 #include <algorithm>
 #include <cmath>
@@ -19,15 +19,15 @@ namespace assay::judge {
 
 namespace {
 
-// The agent stamps before it starts a rank and after it has seen it end, on the same clock.
+// The agent stamps before it starts a rank and after it sees it end, on the same clock.
 constexpr double kMonotonicSlack_s = 0.05;
-// Two wall clocks that NTP keeps (a rank behind ssh, another container host) agree within this.
+// Two wall clocks kept by NTP (a rank behind ssh, another container host) agree within this.
 constexpr double kWallSlack_s = 1;
-// A chain's stamp is taken when the sizes of the files are.
+// A chain's stamp is taken together with the files' sizes.
 constexpr double kArrivalSlack_s = 0.25;
-// A monotonic clock that shows nothing within this of the rank's life is another machine's.
+// A monotonic clock with no reading within this distance of the rank's life is another machine's.
 constexpr double kForeignClock_s = 5;
-// Threads that stamp and then wait for a processor, and pipes that are read in turn, swap lines.
+// Threads that wait for a processor after stamping, and pipes read in turn, swap lines.
 constexpr double kSwapped_s = 0.25;
 constexpr double kSwappedShare = 0.05;
 
@@ -36,7 +36,7 @@ std::string from_start(double t) {
                : fmt::format("{:.3f} s after the rank's start", t);
 }
 
-// How far a node's wall clock moved against its monotonic one during the round, as its agent saw.
+// How far a node's wall clock moved against its monotonic one during the round, by its agent.
 double clock_change(const RoundEvidence& evidence, int node) {
   std::optional<double> least;
   std::optional<double> most;
@@ -56,7 +56,7 @@ double clock_change(const RoundEvidence& evidence, int node) {
   return least ? *most - *least : 0;
 }
 
-// Of a job's head that starts ranks on other nodes, lines carry those nodes' wall clocks.
+// If a job's head starts ranks on other nodes, the lines carry those nodes' wall clocks.
 double other_clocks(const RoundContext& round) {
   if (round.plan.launch != plan::LaunchMode::head || round.plan.nodes < 2) return 0;
   double skew = 0;
@@ -65,7 +65,7 @@ double other_clocks(const RoundContext& round) {
   return 2 * skew;
 }
 
-// One clock of a rank's log against the agent's, in seconds since the rank's start.
+// One clock of a rank's log compared with the agent's, in seconds since the rank's start.
 struct Reading {
   const LoggedEvent& first;
   const LoggedEvent& last;
@@ -145,7 +145,7 @@ Contradiction check_times(const RoundContext& round, const RankEvidence& rank) {
   return worst;
 }
 
-// Lines of one rank that go back in time, beyond what threads and pipes can swap.
+// Finds lines of a rank that go back in time further than threads and pipes can swap them.
 void check_order(RoundContext& round) {
   Contradiction worst;
   bool any = false;
@@ -166,9 +166,9 @@ void check_order(RoundContext& round) {
   if (any) round.fact("times_back_s", worst.seconds, worst.detail);
 }
 
-// Lines that came over a longer time than their stamps have between them. Output that is held back
-// comes late, but not ever later: buffers are bounded. Of the two clocks of a log, the one that its
-// times are taken from is looked at in any case.
+// Finds lines that came over a longer time than their stamps span. Held-back output comes late, but
+// not ever later, because buffers are bounded. Of a log's two clocks, the one used for its times is
+// always checked.
 void check_arrivals(RoundContext& round) {
   constexpr double kHeldBack_s = 2;
   constexpr double kHeldBackShare = 0.25;
@@ -192,7 +192,7 @@ void check_arrivals(RoundContext& round) {
   if (any) round.fact("times_squeezed_s", worst.seconds, worst.detail);
 }
 
-// Steps that all take exactly as long were not measured.
+// Steps of exactly equal length were not measured.
 void check_lengths(RoundContext& round) {
   constexpr std::uint64_t kFewest = 50;
   std::optional<double> most;
@@ -235,7 +235,7 @@ void check_counts(RoundContext& round) {
   double wrong = 0;
   bool any = false;
   std::string detail;
-  // A training that counts its samples and has none: a throughput of nothing.
+  // A training that counts its samples but has none would have a throughput of nothing.
   bool counts = false;
   double counted = 0;
   for (const RankEvidence& rank : round.evidence.ranks) {
@@ -255,8 +255,7 @@ void check_counts(RoundContext& round) {
   if (any) round.fact("counts_impossible", wrong, detail);
 }
 
-// A share of samples, and what it can be at most: 1, or 100 where the log or the target has
-// percents.
+// Whether a share of samples is possible: at most 1, or 100 if the log or the target uses percents.
 bool in_range(const RoundContext& round, const std::string& key, double value) {
   const auto& target = round.plan.target;
   const bool fraction = target && is_target_metric(key, target->metric) &&
@@ -264,7 +263,7 @@ bool in_range(const RoundContext& round, const std::string& key, double value) {
   return value >= 0 && value <= (fraction ? 1 : 100);
 }
 
-// A workload that measures the peak of its device cannot have done more than that on average.
+// A workload that measures its device's peak cannot exceed it on average.
 void check_peak(RoundContext& round) {
   std::optional<double> largest;
   std::string detail;
@@ -309,8 +308,8 @@ void check_qualities(RoundContext& round) {
   if (any) round.fact("accuracy_out_of_range", wrong, detail);
 }
 
-// What the steps' parts add up to, against the time in which the steps were, and the part of a part
-// against it. A device measures on a clock of its own.
+// Compares the sum of the steps' parts with the time of the steps, and each part with the part that
+// contains it. A device uses its own clock.
 Contradiction check_parts(const RankEvidence& rank, double lived_s) {
   constexpr double kOtherClock = 1.05;
   Contradiction worst;

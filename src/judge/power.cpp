@@ -18,11 +18,10 @@ using telemetry::SourceKind;
 
 constexpr double kMinCoverage = 0.9;
 
-// A power reading holds for three periods of the slowest sensor, IPMI's.
+// A power reading holds for three periods of IPMI, the slowest sensor.
 constexpr double kMaxHole_s = 30;
 
-// Gives the moments of breaks. A counter that restarts begins with 0; one that was garbled does
-// not.
+// Returns the moments of breaks. A counter that restarts begins at 0; a garbled one does not.
 std::vector<double> mend(std::vector<Sample>& counter, const std::vector<Sample>& power) {
   const double most_power_w = telemetry::bounds_of(telemetry::Quantity::power).most;
   std::vector<double> breaks;
@@ -140,7 +139,7 @@ SourceEnergy energy_of(const PowerSource& source, const Window& window, double s
     result.integral = stats::integrate(source.power, window.start, window.end);
   if (result.integral && !std::isfinite(*result.integral)) result.integral.reset();
 
-  // Counters are used only where they span the window: they cannot be extended beyond it.
+  // Counters are used only within the time they span and cannot be extended beyond it.
   const double spanned = stats::covered(source.energy, window.start, window.end) / window.length();
   result.coverage = std::max(by_power, spanned);
   if (source.energy.size() < 2 || spanned < kMinCoverage) return result;

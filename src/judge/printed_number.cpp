@@ -11,7 +11,7 @@ namespace assay::judge {
 
 namespace {
 
-// Spaces that typesetting puts between groups of digits: no-break, thin, narrow no-break.
+// Typographic spaces between groups of digits: no-break, thin, narrow no-break.
 constexpr std::string_view kNarrowSpaces[] = {"\xC2\xA0", "\xE2\x80\x89", "\xE2\x80\xAF"};
 constexpr std::string_view kMinus = "\xE2\x88\x92";
 constexpr std::string_view kMicro[] = {"\xC2\xB5s", "\xCE\xBCs"};
@@ -42,7 +42,7 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-// What separates the groups of thousands at the front of `text`, if three digits follow.
+// The thousands separator at the front of `text`, if three digits follow.
 std::string_view separator_at(std::string_view text) {
   for (const std::string_view separator :
        {std::string_view(","), std::string_view("_"), std::string_view("'"), kNarrowSpaces[0],
@@ -53,7 +53,7 @@ std::string_view separator_at(std::string_view text) {
   return {};
 }
 
-// A decimal number without separators and suffix, "-1234.5e3", taken from the front of `text`.
+// A decimal number without separators and suffix, "-1234.5e3", from the front of `text`.
 struct Decimal {
   std::string digits;
   bool exponent = false;
@@ -67,7 +67,7 @@ std::optional<Decimal> take_decimal(std::string_view& text) {
     (void)take(text, "+");
   std::string whole(take_digits(text));
   const std::string_view separator = separator_at(text);
-  // No group begins with a zero: 0,123 is a decimal comma.
+  // No group begins with a zero, so 0,123 has a decimal comma.
   if (!separator.empty() && !whole.empty() && whole.size() <= 3 && whole.front() != '0')
     while (separator_at(text) == separator && take(text, separator)) whole += take_digits(text);
   std::string_view fraction;
@@ -95,12 +95,12 @@ struct Suffix {
   int decimal;  // exponent of 10
   int binary;   // exponent of 2
 };
-// Longer ones first. "m" is left out (milli, minutes or million), and so are "B" and "E".
+// Longer ones first. Leaves out "m" (milli, minutes or million), "B" and "E" as ambiguous.
 constexpr Suffix kSuffixes[] = {{"Ki", 0, 10}, {"Mi", 0, 20}, {"Gi", 0, 30}, {"Ti", 0, 40},
                                 {"Pi", 0, 50}, {"k", 3, 0},   {"K", 3, 0},   {"M", 6, 0},
                                 {"G", 9, 0},   {"T", 12, 0},  {"P", 15, 0},  {"%", -2, 0}};
 
-// The decimal exponent is applied to the text: 12.3k is exactly 12300.
+// Applies the decimal exponent to the text, so that 12.3k is exactly 12300.
 std::optional<double> value_of(const Decimal& decimal, const Suffix& suffix) {
   if (decimal.exponent && !suffix.name.empty()) return std::nullopt;
   const std::string text =
@@ -123,7 +123,7 @@ std::optional<double> seconds_of(std::string_view unit) {
   return at == std::end(kUnits) ? std::nullopt : std::optional(at->seconds);
 }
 
-// "it/s" of the unit "it", with or without a suffix in front.
+// "it/s" for the unit "it", with an optional suffix in front.
 std::optional<Suffix> rate_suffix(std::string_view text, std::string_view unit) {
   for (const std::string_view second : {"/s", "/sec"}) {
     const std::string wanted = std::string(unit) + std::string(second);
@@ -137,7 +137,7 @@ std::optional<Suffix> rate_suffix(std::string_view text, std::string_view unit) 
   return std::nullopt;
 }
 
-// A pattern such as [0-9.,]+ takes the comma behind a number along.
+// Removes the comma that a pattern such as [0-9.,]+ takes along after a number.
 std::string_view without_end(std::string_view text) {
   while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
   if (text.ends_with(',')) text.remove_suffix(1);

@@ -15,7 +15,7 @@ namespace assay::judge {
 
 namespace {
 
-// Names of things on a node and their hashes; what has none cannot be compared.
+// Notes the names of a node's items and their hashes; items without one cannot be compared.
 using Hashes = std::map<std::string, std::string>;
 
 void note(Hashes& into, const Json& item) {
@@ -38,7 +38,7 @@ Hashes code_of(const Json& node) {
   return out;
 }
 
-// Counts what differs from the first time that it was seen on that host.
+// Counts differences from the first occurrence on the same host.
 class Changes {
  public:
   void see(const std::string& host, int round, const Hashes& hashes) {
@@ -69,16 +69,16 @@ std::vector<catalog::Rule> with_aspects_of(const std::vector<catalog::Rule>& sta
   return rules;
 }
 
-// A plan may hold back what it relaxed, or compare with a standard of its own.
+// A plan may omit its relaxations, or compare with a standard of its own.
 void add_relaxations(const plan::Plan& plan, const plan::CasePlan& case_plan,
                      std::vector<catalog::RuleDifference>& listed) {
   const std::string workload = case_plan.automl ? plan::kAutomlWorkload : case_plan.model;
-  // Most workloads change no rule, and a run has thousands of cases: no copy of all rules for each.
+  // Avoids copying all rules per case: most workloads change none, and cases may be thousands.
   const catalog::RuleStandard& shipped = catalog::shipped_rules();
   std::vector<catalog::Rule> changed;
   if (shipped.changes.contains(workload)) changed = shipped.of(workload);
   const std::vector<catalog::Rule>& standard = changed.empty() ? shipped.rules : changed;
-  // Plans of version 0.1 have no aspects: that is no relaxation.
+  // Plans of version 0.1 have no aspects; that is not a relaxation.
   std::vector<catalog::Rule> aligned;
   if (!case_plan.rule_changes) aligned = with_aspects_of(standard, case_plan.rules);
   for (catalog::RuleDifference& own : catalog::rule_differences(
@@ -133,7 +133,7 @@ void add_configuration(const plan::Plan& plan, const plan::CasePlan& case_plan,
                        CaseResult& result) {
   result.configuration = plan::effective_settings(case_plan, plan.suite_file);
   result.rules = case_plan.rules;
-  // Plans of version 0.1 do not say what they changed; by their rules it shows all the same.
+  // Plans of version 0.1 do not list their changes, but their rules show them.
   result.rule_changes = case_plan.rule_changes.value_or(std::vector<catalog::RuleDifference>());
   add_relaxations(plan, case_plan, *result.rule_changes);
   const auto shorten = [&](std::string& origin) {

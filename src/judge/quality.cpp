@@ -16,7 +16,7 @@ namespace assay::judge {
 
 namespace {
 
-// time_ms is cut to milliseconds, on both ends of a comparison.
+// time_ms is truncated to milliseconds on both sides of a comparison.
 constexpr double kResolution = 2e-3;
 
 constexpr std::array<std::string_view, 5> kPrefixes{"eval_", "final_", "val_", "test_", "best_"};
@@ -34,7 +34,7 @@ std::string bare(std::string_view name) {
   return out;
 }
 
-// "eval_mlm_accuracy" → "final_mlm_accuracy"; a loss keeps "eval", as it is not the training loss.
+// "eval_mlm_accuracy" → "final_mlm_accuracy"; a loss keeps "eval": it is not the training loss.
 std::string final_name(const std::string& key) {
   std::string rest = key;
   if (rest.starts_with("final_")) return rest;
@@ -57,7 +57,7 @@ void add_quality(RoundContext& round, const std::string& name, const std::string
                           std::move(note));
 }
 
-// What micro-benchmarks report in FINISHED: bandwidths by their suffix or prefix, and latencies.
+// Adds the figures of micro-benchmarks in FINISHED: latencies, and bandwidths by suffix or prefix.
 void add_reported_rates(RoundContext& round,
                         const std::vector<std::pair<std::string, double>>& finished) {
   constexpr std::string_view kLatency = "latency_us_";
@@ -79,7 +79,7 @@ void add_quality_series(RoundContext& round) {
   constexpr std::size_t kMaxQualities = 6;
   const std::optional<plan::Target>& target = round.plan.target;
   std::vector<Series> found;
-  std::string best_of;  // the series that the best reachable value is about
+  std::string best_of;  // the series that the best reachable value belongs to
   for (const EvaluationResult& evaluation : round.result.evaluations)
     for (const auto& [key, value] : evaluation.values) {
       const bool asked = target && is_target_metric(key, target->metric);
@@ -222,7 +222,7 @@ void compute_quality(RoundContext& round) {
       if (looks_like_quality(key) || (target && is_target_metric(key, target->metric)))
         add_quality(round, final_name(key), key, value, Origin::reported, "by the last EVALUATE");
 
-  // What FINISHED calls converged means nothing where nothing was to be reached.
+  // FINISHED's `converged` means nothing without a target.
   if (!target) return;
   std::string detail;
   const std::string goal =

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxEvaluations = 1 << 16;
 constexpr std::size_t kMaxTracks = 1024;
 constexpr std::size_t kMaxPhasesOfLog = 1 << 16;
 
-/// The part of a round's time that a program reports itself, by the name in PHASE.
+/// The part of a round's time for a name in PHASE.
 std::optional<TimePart> logged_part(std::string_view name) {
   using enum TimePart;
   const auto part = parse_enum<TimePart>(name);
@@ -30,7 +30,7 @@ std::optional<TimePart> logged_part(std::string_view name) {
   return part;
 }
 
-// Times that would not fit into 64 bits of nanoseconds are ignored.
+// Ignores times that would not fit into 64 bits of nanoseconds.
 constexpr std::int64_t kMaxMono_us = std::int64_t{1} << 52;
 constexpr std::int64_t kMaxWall_ms = std::int64_t{1} << 42;
 std::int64_t sane(std::int64_t value, std::int64_t limit) {
@@ -55,7 +55,7 @@ std::vector<std::pair<std::string, double>> scalars(const Event& event, bool kee
   return out;
 }
 
-// A loss that is not a number: NaN or infinity, null, or one of them as text.
+// Whether a loss is not a finite number: NaN, infinity, null, or one of these as text.
 bool nonfinite_loss(const Field& field) {
   switch (field.type) {
     case Field::Type::number:
@@ -75,7 +75,7 @@ bool nonfinite_loss(const Field& field) {
 }  // namespace
 
 struct RankLogReader::Impl {
-  // Puts steps into a track, merging neighbors once it is full.
+  // Adds steps to a track and merges neighbors once it is full.
   struct Writer {
     Step pending;
     std::uint32_t held = 0;
@@ -94,7 +94,7 @@ struct RankLogReader::Impl {
   bool any_stamp = false;
   ClockWatch clocks;
   LogAuditor auditor;
-  bool foreign_clocks;  // the log may hold events of other machines
+  bool foreign_clocks;  // the log may contain other machines' events
 
   Impl(const plan::CasePlan& p, RankLog& l, std::size_t limit)
       : plan(p),
@@ -121,14 +121,14 @@ struct RankLogReader::Impl {
       clocks.see(static_cast<double>(at.mono_us) / 1e6, static_cast<double>(at.wall_ms) / 1e3);
       log.clock_jump_s = std::max(log.clock_jump_s, clocks.largest_jump());
     } else if (previous.wall_ms != kNoTime) {
-      // Without a second clock only a step back can be distinguished from time that passed.
+      // Without a second clock, only a backward step differs from the passage of time.
       const double back = static_cast<double>(previous.wall_ms - at.wall_ms) / 1e3;
       log.clock_jump_s = std::max(log.clock_jump_s, back);
     }
   }
 
-  // The k-th process to log a step number is taken for the k-th track: events do not say reliably
-  // which rank they come from, and a per-node command writes those of all its ranks.
+  // Assigns the k-th process that logs a step number to the k-th track: events do not reliably tell
+  // their rank, and a per-node command writes those of all its ranks.
   std::size_t track_for(std::int64_t number) {
     if (plan.launch != plan::LaunchMode::per_rank && number != kNoTime) {
       for (std::size_t i = 0; i < log.tracks.size(); ++i)
@@ -171,7 +171,7 @@ struct RankLogReader::Impl {
       writer.held = 0;
     }
     if (track.steps.size() < step_limit) return;
-    // The first step stays alone, as the anchor of the first interval.
+    // The first step stays unmerged, as the anchor of the first interval.
     std::vector<Step> kept{track.steps.front()};
     for (std::size_t i = 1; i + 1 < track.steps.size(); i += 2)
       kept.push_back(joined(track.steps[i], track.steps[i + 1]));
@@ -201,14 +201,14 @@ struct RankLogReader::Impl {
       if (track.first_number == kNoTime) track.first_number = event.step;
       if (track.last_number != kNoTime && event.step > track.last_number)
         track.stride = std::max(track.stride, event.step - track.last_number);
-      // A number that goes back is a restart that was not announced.
+      // A number that falls is an unannounced restart.
       if (track.last_number != kNoTime && event.step <= track.last_number) step.after_break = true;
       track.last_number = event.step;
     }
     ++track.logged;
     steps_since_start = true;
 
-    // What cannot be is a finding of its own (LogAudit::impossible_counts), and no amount.
+    // An impossible value has its own finding (LogAudit::impossible_counts) and is not added.
     if (const auto v = possible_number(event, "samples")) {
       log.samples.add(*v);
       step.samples = *v;
@@ -265,7 +265,7 @@ struct RankLogReader::Impl {
     ++train_starts;
     if (!log.train_start.known()) {
       log.train_start = at;
-      // Steps before the training began (a warm-up) are not part of it.
+      // Steps before the training began (a warm-up) do not count.
       forget_steps();
     } else if (steps_since_start && plan.launch == plan::LaunchMode::per_rank) {
       ++log.restarts;

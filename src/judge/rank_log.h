@@ -13,22 +13,22 @@ namespace assay::judge {
 /// Turns the events and lines of one rank's log into a RankLog, in one pass and bounded memory.
 class RankLogReader {
  public:
-  /// `step_limit`: beyond it, neighboring steps of a process are merged in pairs, again and again.
-  /// Throws Error of kind config for an output metric whose pattern is not a regular expression.
+  /// Beyond `step_limit`, neighboring steps of a process are merged in pairs, repeatedly. Throws
+  /// Error of kind config if an output metric's pattern is not a regular expression.
   RankLogReader(const plan::CasePlan& plan, RankLog& log, std::size_t step_limit = 1 << 20);
   ~RankLogReader();
   RankLogReader(const RankLogReader&) = delete;
   RankLogReader& operator=(const RankLogReader&) = delete;
 
-  /// When the agent had how much of the log; lives longer than this.
+  /// Gives the times at which the agent had the log's lines; `arrivals` must outlive this.
   void use(const Arrivals* arrivals);
   void on_event(const perflog::Event& event);
-  /// Ordinary output, as perflog::Parser::OnText; looked at for the plan's output metrics.
+  /// Ordinary output, as in perflog::Parser::OnText; searched for the plan's output metrics.
   void on_text(std::string_view text, std::uint64_t line, bool ends);
   [[nodiscard]] bool wants_text() const noexcept;
-  /// Reports that lines are missing between those read and those that follow (a rotated log).
+  /// Reports that lines are missing before the following ones (a rotated log).
   void on_hole();
-  /// The log has been read to its end.
+  /// Must be called at the end of the log.
   void on_end();
 
  private:

@@ -48,7 +48,7 @@ RepeatState repeat_state(const plan::CasePlan& plan, const CaseResult& so_far) {
                             failed->status == RoundStatus::failed ? "failed" : "did not complete");
   } else if (completed >= plan.until->min) {
     const bool narrow = state.half_width && *state.half_width <= plan.until->half_width;
-    // More rounds give a metric no value that these did not.
+    // More rounds would not give a value to a metric that has none so far.
     state.enough = narrow || !named || completed >= plan.repeats;
   }
   return state;

@@ -8,24 +8,24 @@
 
 namespace assay::judge {
 
-/// Where a case stands that is repeated until its result is certain.
+/// The state of a case that repeats until its result is certain.
 struct RepeatState {
-  bool enough = false;                 ///< no further round is needed, or none would help
-  std::string why;                     ///< for people, in either case
-  std::optional<double> half_width{};  ///< of the headline's 95 % interval, relative to the mean
+  bool enough = false;                 ///< no further round is needed or would help
+  std::string why;                     ///< the reason, for people, in either case
+  std::optional<double> half_width{};  ///< of the headline's 95 % interval, relative to its mean
 };
 
-/// By the rounds that count, their summary and the headline. Pure.
+/// Computed from the rounds that count, their summary and the headline. Pure.
 [[nodiscard]] RepeatState repeat_state(const plan::CasePlan& plan, const CaseResult& so_far);
 
-/// What rules ask for about a case's rounds besides their statistics: warm-up rounds, repeats until
-/// the result is certain, a first round that began cold.
+/// States the facts that rules need about a case's rounds besides their statistics: warm-up rounds,
+/// repeats until the result is certain, a cold first round.
 void state_rounds(const plan::CasePlan& plan, const CaseResult& result, Facts& facts);
 
-/// A first round that took longer than all others before its steps, which were as fast as theirs.
+/// A first round that was slower than all others before its steps, which were as fast.
 struct ColdStart {
-  double seconds = 0;  ///< longer than the median of the others
-  std::string text;    ///< for people: in which parts, by how much
+  double seconds = 0;  ///< excess over the median of the others
+  std::string text;    ///< for people: the parts concerned, and by how much
 };
 [[nodiscard]] std::optional<ColdStart> find_cold_start(const CaseResult& result);
 

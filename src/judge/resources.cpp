@@ -17,7 +17,7 @@ namespace {
 using stats::Sample;
 using telemetry::Column;
 
-// Mean over the window, weighted by time; nothing when the samples do not reach into it.
+// Time-weighted mean over the window; nothing if no samples reach into it.
 std::optional<double> mean_over(const std::vector<Sample>& samples, const Window& window,
                                 double slack) {
   if (samples.empty() || window.length() <= 0) return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<double> mean_over(const std::vector<Sample>& samples, const Window
 
 void compute_utilization(RoundContext& round, const Sources& sources) {
   const RoundEvidence& evidence = round.evidence;
-  // Without PerfLog there is no training window: the whole life of the ranks replaces it.
+  // Without PerfLog there is no training window, so the ranks' whole life replaces it.
   const std::optional<Window> window = round.train ? round.train : round.alive;
   const std::string note = round.train ? "" : "over the whole round: no TRAIN_START";
   const double slack = 1.5 * evidence.telemetry_interval_s;
@@ -81,7 +81,7 @@ void compute_utilization(RoundContext& round, const Sources& sources) {
   round.metrics.add("device_mem_peak_bytes", device_memory_peak);
 }
 
-// A training that counts its operations had some device work on them.
+// A training that counts its operations must have run them on some device.
 void compute_device_work(RoundContext& round, const Sources& sources) {
   constexpr std::size_t kEnough = 5;
   const auto device = round.plan.config.find("device");
@@ -126,7 +126,7 @@ void compute_device_health(RoundContext& round, const Sources& sources) {
       double slowed = 0;
       for (std::size_t k = 0; window && k < throttle.size(); ++k) {
         if (throttle[k].value < 0.5) continue;
-        // A sample holds for the time until the next, but not for a gap.
+        // A sample holds until the next one, but not across a gap.
         double until = throttle[k].t + evidence.telemetry_interval_s;
         if (k + 1 < throttle.size()) until = std::min(throttle[k + 1].t, throttle[k].t + longest);
         slowed +=

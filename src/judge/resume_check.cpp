@@ -14,7 +14,7 @@ namespace assay::judge {
 
 namespace {
 
-/// Whether the program that worked on the run last lists and seals what it leaves.
+/// Whether the program that last worked on the run lists and seals its results.
 bool leaves_evidence(const std::vector<Json>& events) {
   bool leaves = false;
   for (const Json& event : events)
@@ -25,7 +25,7 @@ bool leaves_evidence(const std::vector<Json>& events) {
 
 void check_round(const store::RunDir& run, const plan::CasePlan& plan, RoundEvidence evidence,
                  std::vector<std::string>& faults) {
-  // What could not be written has no list that it could fit.
+  // A round that could not be written has no list to match.
   if (!is_result(evidence.status) || evidence.status == RoundStatus::unrecorded) return;
   check_integrity(run, plan, evidence);
   const RoundIntegrity& found = evidence.integrity;

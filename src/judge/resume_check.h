@@ -7,19 +7,19 @@
 
 namespace assay::judge {
 
-/// What a run that is to go on is worth: whoever seals it anew vouches for what is there already.
+/// The evidence of a run that is to be resumed: sealing it again vouches for all of it.
 struct ResumeCheck {
-  /// What was changed: the seal, what it covers, or listed files of rounds that have a result. Such
-  /// a run must not go on.
+  /// Changes to the seal, to what it covers, or to listed files of rounds with a result. Such a run
+  /// must not be resumed.
   std::vector<std::string> faults{};
-  /// What nothing can show, because the run ended without a seal, or with one that nobody signed.
-  /// It stays so, whatever seals come later.
+  /// What can never be shown, because the run ended without a seal or with an unsigned one; later
+  /// seals do not change that.
   std::vector<std::string> unproven{};
 };
 
-/// Compares a run that does not go on now with its seal and its lists. A run that was killed has no
-/// seal yet; its rounds have lists. Rounds without a result are run again and not looked at. Throws
-/// Error when the journal cannot be read at all.
+/// Compares a run that is not in progress with its seal and its lists. A run that was killed has no
+/// seal yet, but its rounds have lists. Rounds without a result are run again and ignored here.
+/// Throws Error when the journal cannot be read at all.
 [[nodiscard]] ResumeCheck check_before_resume(const store::RunDir& run);
 
 }  // namespace assay::judge

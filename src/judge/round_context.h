@@ -11,7 +11,7 @@
 
 namespace assay::judge {
 
-/// What the parts of a round's computation share. Each part reads the evidence and adds to
+/// The state shared by the parts of a round's computation. Each part reads the evidence and adds to
 /// `metrics`, `facts` and `result`.
 struct RoundContext {
   const plan::CasePlan& plan;
@@ -20,76 +20,76 @@ struct RoundContext {
   MetricSet metrics;
   Facts facts;
   RoundResult result;
-  std::optional<Window> alive;  ///< first exec to last exit (or the last thing known of a rank)
+  std::optional<Window> alive;  ///< first exec to last exit (or the last sign of a rank)
   std::optional<Window> train;
-  /// Of numbers that rest on ranks' clocks: measured where these were held against the agents',
-  /// else claimed. Set by compute_plausibility.
+  /// The origin of numbers based on ranks' clocks: measured if these were compared with the agents'
+  /// clocks, else claimed. Set by compute_plausibility.
   Origin clock_origin = Origin::measured;
-  Origin train_origin = Origin::measured;  ///< no better than clock_origin
+  Origin train_origin = Origin::measured;  ///< at best clock_origin
   std::string train_note;
   bool train_from_first_step = false;  ///< the window begins at the end of the first step
-  /// From the start of the first steady step to the end of the last, of all ranks (the latest
-  /// start, the earliest end); set by compute_steady. Evaluations and stalls may lie in it. Nothing
-  /// when there are no steps, they are of several kinds, or no time is common to all ranks.
+  /// From the start of the first steady step to the end of the last, for all ranks (the latest
+  /// start, the earliest end); set by compute_steady. May contain evaluations and stalls. Nothing
+  /// when there are no steps, they are of several kinds, or the ranks have no time in common.
   std::optional<Window> steady;
-  /// Training began again within a rank: no steps are steady, since what passed between the
+  /// Training restarted within a rank: no steps are then steady, since the time between the
   /// attempts would be in none of them.
   bool began_again = false;
-  double steady_samples = 0;  ///< of all ranks in `steady`, those of stalls included; 0: not known
+  double steady_samples = 0;  ///< all ranks' in `steady`, including those of stalls; 0: unknown
 
   RoundContext(const plan::CasePlan& p, const RoundEvidence& e)
       : plan(p), evidence(e), timeline(e) {}
 
-  /// Adds a fact, like state().
+  /// Adds a fact, as state() does.
   void fact(const std::string& name, double value, std::string detail = {}) {
     state(facts, name, value, std::move(detail));
   }
 };
 
-/// Adds "achieved_flops<suffix>" and, where the peak of a device is known, "mfu<suffix>".
+/// Adds "achieved_flops<suffix>" and, if a device's peak is known, "mfu<suffix>".
 void add_flops(RoundContext& round, const std::string& suffix, double flops_per_s, Origin origin,
                const std::string& note);
-/// Both notes, or the one that is not empty.
+/// Joins both notes, leaving out an empty one.
 [[nodiscard]] std::string both(const std::string& a, const std::string& b);
 
 inline constexpr std::size_t kSeriesPoints = 600;
 inline constexpr std::size_t kSeriesNodes = 16;
 
-/// Whether the times that ranks log, and the qualities, can be. Comes first: it says what the
-/// origin of numbers is that are taken from ranks' clocks.
+/// Checks whether the logged times and qualities are possible. Runs first, because it determines
+/// the origin of numbers taken from ranks' clocks.
 void compute_plausibility(RoundContext& round);
-/// The same of a job whose ranks no agent saw, against the clocks that did.
+/// The same for a job whose ranks no agent saw, using the clocks that did.
 void compute_job_times(RoundContext& round);
-/// Windows, e2e, init, train, launch times; phases.
+/// Windows, e2e, init, train and launch times; phases.
 void compute_times(RoundContext& round);
-/// The steady steps: their window, throughputs, step time, achieved FLOP/s; stalls. After
+/// The steady steps: window, throughputs, step time, achieved FLOP/s; stalls. Runs after
 /// compute_times.
 void compute_steady(RoundContext& round);
-/// Samples, tokens, throughputs, flops, quality, target, losses. After compute_steady.
+/// Samples, tokens, throughputs, flops, quality, target, losses. Runs after compute_steady.
 void compute_training(RoundContext& round);
-/// The suite's output metrics, and their curves where the log has times.
+/// The suite's output metrics, with curves if the log has times.
 void compute_outputs(RoundContext& round);
 /// Step times, stragglers, the ranks' own numbers; throughput and loss over time.
 void compute_steps(RoundContext& round);
-/// The evaluations with what was trained before each.
+/// The evaluations, with the amount trained before each.
 void compute_evaluations(RoundContext& round);
-/// Whether the counted samples can come from the data: after the metric `samples` is known.
+/// Checks that the counted samples can come from the data; needs the metric `samples`.
 void compute_sample_counts(RoundContext& round);
-/// The round's wall clock in parts: what it was spent on.
+/// Divides the round's wall time into parts.
 void compute_time_shares(RoundContext& round);
-/// Energy, power, utilization, memory; throttling, ECC and gaps; their series.
+/// Energy, power, utilization, memory; throttling, ECC and gaps; and their series.
 void compute_resources(RoundContext& round);
-/// What else used the machines, and whether they were fit to measure on.
+/// Other use of the machines, and their fitness for measuring.
 void compute_machines(RoundContext& round);
-/// The score of an AutoML experiment, and what its rules ask for.
+/// The score of an AutoML experiment, and the facts for its rules.
 void compute_automl(RoundContext& round);
-/// The results that a workload reported with set_result, and the record that ais-bench makes of it.
+/// The results reported with set_result, and ais-bench's record of them.
 void compute_ais(RoundContext& round);
-/// Whether the ranks' logs are whole and fit together; after compute_steps.
+/// Checks whether the ranks' logs are complete and consistent. Runs after compute_steps.
 void compute_completeness(RoundContext& round);
-/// What was listed and chained against what is there.
+/// Compares the listed and chained evidence with the files.
 void compute_integrity(RoundContext& round);
-/// What rules ask for besides: ranks, logs, clocks.
+/// The remaining facts for rules: ranks, logs, clocks.
 void compute_facts(RoundContext& round);
 
 }  // namespace assay::judge

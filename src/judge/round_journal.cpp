@@ -17,7 +17,7 @@ namespace assay::judge {
 
 namespace {
 
-// A number of a rank, node or round; 0 for what cannot be one.
+// The number of a rank, node or round; 0 if it is impossible.
 int small(int value) {
   return value >= 0 && value < (1 << 30) ? value : 0;
 }
@@ -33,7 +33,7 @@ std::optional<double> real(const Json& event, const char* key) {
   return value && *value >= 0 ? value : std::nullopt;
 }
 
-// When a service says that it happened, on its own clock.
+// The time of an event on a service's own clock.
 std::optional<Instant> service_time(std::optional<std::int64_t> ms) {
   constexpr std::int64_t kMax_ms = std::numeric_limits<std::int64_t>::max() / 1'000'000;
   if (!ms || *ms <= 0 || *ms > kMax_ms) return std::nullopt;
@@ -64,7 +64,7 @@ NodeEvidence& node_of(RoundEvidence& round, const store::NodeName& name) {
   return *round.nodes.insert(at, std::move(node));
 }
 
-// Names in a node's list are relative to its folder. Nothing in it is trusted: what cannot be a
+// Names in a node's list are relative to its folder. The list is not trusted: an item that is not a
 // record becomes one that fits no file.
 void add_list(RoundEvidence& round, const Json& event, const std::string& folder) {
   const auto files = event.find("files");
@@ -86,7 +86,7 @@ RecordedChain& chain_of(RoundEvidence& round, int node, const std::string& host)
   return *chains.insert(at, {node, host, {}, {}});
 }
 
-// Notes how far the node's wall clock is behind that of the controller, which saw the message.
+// Notes how far the node's wall clock is behind that of the controller, which received the message.
 void compare_clocks(RoundEvidence& round, const Json& event) {
   const auto seen = integer_at(event, "seen_wall_ns");
   const auto sent = integer_at(event, "wall_ns");
@@ -96,7 +96,7 @@ void compare_clocks(RoundEvidence& round, const Json& event) {
   node.clock_behind_s = std::min(node.clock_behind_s.value_or(behind), behind);
 }
 
-// Offsets are kept by host, not by node: a retry may run on other hosts.
+// Offsets are kept by host rather than node, because a retry may run on other hosts.
 struct MeasuredClock {
   double ahead_s = 0;
   double uncertainty_s = 0;
@@ -114,12 +114,12 @@ AisJobEvidence ais_job(const Json& event) {
   job.prepare = {job.total.start_ns, time("created_ns", 1)};
   if (const auto start = time("started_ms", 1'000'000))
     job.proc = {start, *start + time("duration_ms", 1'000'000).value_or(0)};
-  // The job was created at one moment that both clocks tell: the record has one clock. A second is
-  // what the request itself may take.
+  // Both clocks give the moment of the job's creation, so the record can use one clock. The request
+  // itself may take up to a second.
   const auto created = time("service_created_ms", 1'000'000);
   constexpr std::int64_t kSame_ns = 1'000'000'000;
   constexpr std::int64_t kSensible_ns =
-      400'000 * kSame_ns;  // days; beyond it one is no time at all
+      400'000 * kSame_ns;  // days; anything further off is not a valid time
   if (created && job.prepare.end_ns && job.proc.start_ns) {
     const std::int64_t ahead = *job.prepare.end_ns - *created;
     if (std::abs(ahead) > kSame_ns && std::abs(ahead) < kSensible_ns) {
@@ -173,7 +173,7 @@ void add_exit(RoundEvidence& round, const Json& event) {
   if (const auto end = service_time(exit.service_ms))
     rank.end = end;
   else if (rank.by_service) {
-    // Two clocks make no duration.
+    // Times on two clocks make no duration.
     rank.start = rank.learned;
     rank.by_service = false;
   }
@@ -252,8 +252,9 @@ bool run_has_ended(const std::vector<Json>& events) {
 
 RoundJournal::RoundJournal(const std::vector<Json>& events) : run_ended_(run_has_ended(events)) {
   ClockOffsets offsets;
-  std::map<std::pair<std::string, int>, ClockOffsets> offsets_of;  // when the round began
-  std::map<std::pair<std::string, int>, std::string> jobs;         // of a cloud, which the round is
+  std::map<std::pair<std::string, int>, ClockOffsets> offsets_of;  // as of the round's beginning
+  std::map<std::pair<std::string, int>, std::string> jobs;         // the cloud job behind each
+                                                                   // round
   std::set<std::pair<std::string, int>> reopened;
   for (const Json& event : events) {
     if (!event.is_object()) continue;
@@ -278,7 +279,7 @@ RoundJournal::RoundJournal(const std::vector<Json>& events) : run_ended_(run_has
       round.integrity.recorded.id = start.id;
       if (const auto before = rounds_.find(key); before != rounds_.end()) {
         round.earlier_attempts = before->second.earlier_attempts;
-        // A job that goes on in a cloud is followed again: the same attempt.
+        // A cloud job that is still running is followed again: the same attempt.
         const bool same = !start.job.empty() && start.job == jobs[key] && !reopened.contains(key);
         if (!same) round.earlier_attempts.push_back(before->second.status);
       }

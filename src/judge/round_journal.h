@@ -21,9 +21,9 @@ class RoundJournal {
   explicit RoundJournal(const std::vector<Json>& events);
   /// Whether any round was started.
   [[nodiscard]] bool begun() const noexcept { return !rounds_.empty(); }
-  /// The number of the last round of the case that was started; 0: none was.
+  /// The number of the case's last started round; 0 if none was started.
   [[nodiscard]] int last_round(const std::string& case_name) const;
-  /// The journal's part of the evidence: status, ranks, nodes, gaps; no logs and no telemetry.
+  /// The journal's part of the evidence: status, ranks, nodes and gaps, without logs and telemetry.
   [[nodiscard]] RoundEvidence round(const std::string& case_name, int round) const;
 
  private:

@@ -20,7 +20,7 @@ std::string fill(std::string text, const catalog::Rule& rule, const Fact& fact) 
       text.replace(at, token.size(), value);
       at += value.size();
     }
-    // {value:step|steps}: the number with the noun that fits it.
+    // {value:step|steps} stands for the number with the matching noun.
     const std::string counted = "{" + std::string(name) + ":";
     for (auto at = text.find(counted); at != std::string::npos; at = text.find(counted, at)) {
       const auto bar = text.find('|', at);
@@ -35,7 +35,7 @@ std::string fill(std::string text, const catalog::Rule& rule, const Fact& fact) 
   replace("value", format_number(fact.value));
   replace("min", rule.min ? format_number(*rule.min) : "–");
   replace("max", rule.max ? format_number(*rule.max) : "–");
-  // An unknown detail must not leave empty brackets behind.
+  // Avoids leaving empty brackets for an unknown detail.
   if (fact.detail.empty()) {
     for (const std::string_view empty : {" ({detail})", ": {detail}", ", {detail}", " {detail}"})
       if (const auto at = text.find(empty); at != std::string::npos) text.erase(at, empty.size());
@@ -44,7 +44,7 @@ std::string fill(std::string text, const catalog::Rule& rule, const Fact& fact) 
   return text;
 }
 
-// Two bounds on one fact, a note and then more, are one finding: the worse.
+// Two bounds on one fact, such as a note and then more, make one finding: the worse.
 void keep_the_worst(std::vector<Finding>& findings, const std::vector<catalog::Rule>& rules) {
   const auto fact_of = [&](const Finding& finding) -> const std::string& {
     return std::ranges::find(rules, finding.rule, &catalog::Rule::id)->fact;
@@ -81,7 +81,7 @@ AspectState aspect_state(Aspect aspect, std::string_view fine,
       continue;
     }
     ++asked;
-    // Whoever relaxes a rule of integrity gets another verdict, not intact evidence.
+    // Relaxing a rule of integrity changes the verdict, but does not make evidence intact.
     if (found == findings.end() ||
         (found->severity < Severity::warning && aspect != Aspect::integrity))
       continue;

@@ -21,11 +21,11 @@ namespace {
 using evidence::FileRecord;
 
 struct RecordedFiles {
-  bool begun = false;  // the journal records such files at all
+  bool begun = false;  // the journal records such files
   std::map<std::string, std::vector<FileRecord>, std::less<>> by_name;
 };
 
-// One that cannot be read counts as one of the plan, and fits nothing.
+// A record that cannot be read counts as one of the plan, and fits nothing.
 FileRecord record_in(const Json& json) {
   try {
     return fields_from_json<FileRecord>(json, "");
@@ -54,7 +54,7 @@ std::optional<FileRecord> found_file(const store::RunDir& run, std::string_view 
   try {
     return evidence::measure_file(run.path() / name, std::string(name));
   } catch (const Error&) {
-    return FileRecord{};  // not a regular file, or cannot be read: fits nothing
+    return FileRecord{};  // irregular or unreadable: fits nothing
   }
 }
 
@@ -83,15 +83,15 @@ std::vector<Finding> run_file_findings(const store::RunDir& run,
   if (!recorded.begun) return findings;
   for (const std::string_view name : {layout::kPlan, layout::kSystem}) {
     const std::optional<FileRecord> found = found_file(run, name);
-    if (!found) continue;  // that it is missing is said where it is read
+    if (!found) continue;  // its reader reports that it is missing
     const auto known = recorded.by_name.find(name);
     if (known == recorded.by_name.end()) {
       findings.push_back(about_file(name, "was recorded by nobody when the run wrote its files"));
       continue;
     }
     const std::vector<FileRecord>& records = known->second;
-    // system.json is written twice, and recorded before it is written: a kill between leaves the
-    // one before. A plan never changes.
+    // system.json is written twice and recorded before each write, so a kill in between leaves the
+    // previous one. A plan never changes.
     const bool once = name == layout::kPlan;
     const bool as_before =
         !once && records.size() > 1 && is_recorded(records[records.size() - 2], *found);

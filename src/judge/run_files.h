@@ -8,9 +8,9 @@
 
 namespace assay::judge {
 
-/// plan.json and system.json against what the journal recorded when the run began, went on and
-/// wrote them. A run that was killed has no seal that could show it. Runs of versions whose
-/// journals record neither: nothing.
+/// Compares plan.json and system.json with what the journal recorded when the run began, was
+/// resumed and wrote them: a run that was killed has no seal to show a change. No findings for runs
+/// whose journals record neither.
 [[nodiscard]] std::vector<Finding> run_file_findings(const store::RunDir& run,
                                                      const store::JournalReading& journal);
 

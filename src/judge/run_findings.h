@@ -9,19 +9,19 @@
 
 namespace assay::judge {
 
-/// What is wrong with the records of a run as a whole: a journal that does not end or that has
-/// lines that cannot be read. A line that a kill or a power failure tore is only said.
+/// Flaws in a run's records as a whole: a journal without an end or with unreadable lines. A line
+/// torn by a kill or a power failure is only mentioned.
 [[nodiscard]] std::vector<Finding> journal_findings(const store::JournalReading& journal);
 
 /// Reads system.json into `system`; what is wrong with it otherwise. `begun`: some round was
 /// started, so that it must be there.
 [[nodiscard]] std::vector<Finding> read_system(const store::RunDir& run, bool begun, Json& system);
 
-/// Rounds with a result but without lists, which no rule asks for, in a run that is sealed: the
-/// seal came after them, and says nothing about their files.
+/// Rounds with a result but without lists, which no rule requires, in a sealed run: the seal came
+/// later and says nothing about their files.
 [[nodiscard]] std::vector<Finding> unlisted_findings(int rounds, const RunSeal& seal);
 
-/// Cases of the suite that these machines could not run: said, so that nobody misses them.
+/// Mentions the suite's cases that these machines could not run, so that nobody misses them.
 [[nodiscard]] std::vector<Finding> left_out_findings(const plan::Plan& plan);
 
 }  // namespace assay::judge

@@ -1,4 +1,4 @@
-// Whether the samples that ranks count can come from the data that they say to train on.
+// Checks whether the samples that ranks count can come from their declared training data.
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace assay::judge {
 
 namespace {
 
-// The worst of several excesses, with its reason.
+// The largest of several excesses, with its reason.
 struct Excess {
   double samples = 0;
   std::string detail;
@@ -30,8 +30,8 @@ struct Excess {
   }
 };
 
-// A number of the configuration that the program takes key by key; what a command of the user's
-// makes of its configuration is not known.
+// A number from a configuration that the program applies key by key; how a user's command uses its
+// configuration is unknown.
 std::optional<double> applied_number(const RoundContext& round, const char* key) {
   if (round.plan.config_use != plan::ConfigUse::applied) return std::nullopt;
   const auto value = number_at(round.plan.config, key);
@@ -44,14 +44,14 @@ std::optional<double> reported(const RankEvidence& rank, std::string_view name) 
   return std::nullopt;
 }
 
-// What one step of one rank has: of a data loader that fills every batch, or fewer in the last one.
+// Samples in one rank's step, for a data loader that fills every batch except perhaps the last.
 std::optional<double> step_of_rank(const RoundContext& round) {
   const auto batch = applied_number(round, "batch_size");
   if (!batch) return std::nullopt;
   return *batch * applied_number(round, "accumulation").value_or(1);
 }
 
-// Mean over what was logged, where the configuration does not say.
+// The mean of the logged steps, if the configuration does not tell.
 double step_of_all(const RoundContext& round, std::optional<double> configured) {
   if (configured) return *configured * round.plan.world_size();
   double sum = 0;
@@ -67,7 +67,7 @@ double step_of_all(const RoundContext& round, std::optional<double> configured) 
 }  // namespace
 
 void compute_sample_counts(RoundContext& round) {
-  if (round.plan.automl) return;  // its journal is checked against the workers' logs
+  if (round.plan.automl) return;  // checked by its journal and the workers' logs
   const auto& ranks = round.evidence.ranks;
   const auto configured = step_of_rank(round);
   Excess excess;
@@ -90,7 +90,7 @@ void compute_sample_counts(RoundContext& round) {
           fmt::format("train_samples, which rank {} does not report as the others do", rank.rank));
     else
       set = own;
-    // Ranks may pad their shares to whole batches: by one global step at most.
+    // Ranks may pad their shares to whole batches, by at most one global step.
     if (const auto size = applied_number(round, "train_size"))
       excess.offer(*own, *size + step, "train_samples of a set of train_size");
   }
@@ -100,7 +100,7 @@ void compute_sample_counts(RoundContext& round) {
   for (const RankEvidence& rank : ranks)
     if (!epochs) epochs = reported(rank, "epochs");
   const auto samples = round.metrics.get("samples");
-  // A training that began again counts what it trained twice.
+  // A restarted training counts repeated samples twice.
   if (set && epochs && samples && !again)
     excess.offer(
         *samples, *epochs * std::max(*set, step) + step,

@@ -17,7 +17,7 @@ int ranks_of(const CaseResult& result) {
   return result.nodes * result.procs;
 }
 
-// The rate that represents the case, or stands beside its time to target; nullptr: it has none.
+// The rate that represents the case, or that accompanies its time to target; nullptr if none.
 const Summary* throughput_of(const CaseResult& result) {
   const std::string& name = result.headline == "time_to_target" ? result.beside : result.headline;
   static constexpr std::array<std::string_view, 4> kRates{
@@ -32,7 +32,7 @@ bool counts_ranks(const plan::SweepDimension& dimension) {
   return dimension.key == "nodes" || dimension.key == "procs";
 }
 
-// Points of a sweep are held against their own: those that differ in the number of ranks alone.
+// A sweep's points are compared only with those that differ just in the number of ranks.
 bool same_line(const plan::Plan& plan, const CaseResult& a, const CaseResult& b) {
   if (!a.sweep || !b.sweep) return !a.sweep && !b.sweep;
   if (a.sweep->sweep != b.sweep->sweep) return false;
@@ -53,7 +53,7 @@ bool comparable(const CaseResult& a, const CaseResult& b) {
          a.model == b.model && a.framework == b.framework && a.hardware == b.hardware;
 }
 
-// The keys in which the two configurations differ: a batch may grow with the ranks.
+// The keys in which two configurations differ: a batch may grow with the ranks.
 std::string differences(const Json& a, const Json& b) {
   std::set<std::string> keys;
   for (const Json* config : {&a, &b})

@@ -53,7 +53,7 @@ bool is_founded(const plan::Plan& plan, const plan::CasePlan& case_plan, const C
                });
       });
     case plan::SkipCause::nodes:
-      return true;  // nothing in the evidence can show a host that was away
+      return true;  // no evidence can show that a host was away
     case plan::SkipCause::hook:
       break;
   }
@@ -80,7 +80,7 @@ std::string hook_text(const plan::Hook& hook, const std::string& case_name) {
                      case_name.empty() ? std::string("all cases") : "'" + case_name + "'");
 }
 
-// What the hook wrote is evidence like any other.
+// A hook's output is evidence like any other.
 void add_misfits(const std::string& hook, const RoundIntegrity& integrity,
                  std::vector<Finding>& findings) {
   const auto add = [&](const std::vector<std::string>& problems, Severity severity) {

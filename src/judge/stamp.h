@@ -8,7 +8,7 @@ namespace assay::judge {
 
 inline constexpr std::int64_t kNoTime = perflog::Event::kMissing;
 
-/// When a rank logged something, on the clocks that its line carries (kNoTime where it does not).
+/// When a rank logged something, on the clocks that its line carries (kNoTime for a missing one).
 struct Stamp {
   std::int64_t mono_us = kNoTime;
   std::int64_t wall_ms = kNoTime;

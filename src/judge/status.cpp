@@ -21,10 +21,10 @@ std::string see(const RankEvidence& rank) {
   return rank.log_path.empty() ? std::string() : "see " + rank.log_path;
 }
 
-// Such a round is a result: without --failed it stays.
+// Such a round is a result and stays unless --failed is given.
 constexpr const char* kRunAgain = "; 'assay run --resume RUN --failed' runs the round again";
 
-// The usual cause of such an end.
+// The usual cause of such an exit.
 std::string hint(const ExitStatus& exit) {
   if (exit.code == 127) return "the command or a library of it was not found";
   if (exit.code == 126) return "the command cannot be executed: check its permissions";
@@ -37,7 +37,7 @@ std::string hint(const ExitStatus& exit) {
   return "the last lines of its log usually name the cause";
 }
 
-// The first rank that ended badly by itself; ranks that were stopped afterwards are consequences.
+// The first rank that failed by itself; ranks that were stopped afterwards are consequences.
 const RankEvidence* first_failure(const RoundEvidence& evidence) {
   const RankEvidence* first = nullptr;
   const auto earlier = [](const RankEvidence& a, const RankEvidence& b) {
@@ -72,8 +72,8 @@ std::int64_t steps_of_rank(const RankEvidence& rank, const RoundResult& result) 
   return at == result.ranks.end() ? 0 : at->steps;
 }
 
-// The first one to look at: the one that the others waited for, where that was told while they did,
-// else the one that got least far among those that had to be ended, or the first of them.
+// The rank to look at first: the one that the others waited for, if this was reported at the time;
+// else, of those that had to be ended, the one that got least far, or the first.
 const RankEvidence* first_to_look_at(const std::vector<const RankEvidence*>& ranks,
                                      const RoundEvidence& evidence, const RoundResult& result) {
   for (const RankEvidence* rank : ranks)
@@ -83,7 +83,7 @@ const RankEvidence* first_to_look_at(const std::vector<const RankEvidence*>& ran
   return least == ranks.end() ? nullptr : *least;
 }
 
-// Whether some of the others made more steps, and none fewer.
+// Whether some other ranks made more steps and none fewer.
 bool is_least_far(const RankEvidence& one, const std::vector<const RankEvidence*>& ranks,
                   const RoundResult& result) {
   const std::int64_t own = steps_of_rank(one, result);
@@ -115,7 +115,7 @@ Finding ended_for(const RoundEvidence& evidence, const RoundResult& result, std:
 Finding failed(const RoundEvidence& evidence) {
   Finding finding{"round-failed", Severity::invalid, evidence.reason, "", ""};
   const RankEvidence* first = first_failure(evidence);
-  // How ranks ended that Assay stopped is a consequence of the reason, where there is one.
+  // If there is a reason, the endings of ranks that Assay stopped are its consequence.
   const bool stopped = first != nullptr && first->ended_by != EndedBy::itself;
   if (first == nullptr || (stopped && !evidence.reason.empty())) {
     if (finding.reason.empty()) finding.reason = "the round failed";
@@ -146,7 +146,7 @@ Finding failed(const RoundEvidence& evidence) {
 Finding lost(const RoundEvidence& evidence) {
   Finding finding{"round-lost", Severity::incomplete, evidence.reason,
                   "check that the node is up and reachable, then run again with --resume", ""};
-  // A job of a service and an experiment have no node that was lost: who followed them knows more.
+  // A service's job and an experiment have no lost node: the program that followed them knows more.
   if ((!evidence.supervised || evidence.automl) && !evidence.advice.empty())
     finding.advice = evidence.advice;
   std::vector<const RankEvidence*> ranks;
@@ -164,7 +164,7 @@ Finding lost(const RoundEvidence& evidence) {
   return finding;
 }
 
-// The hosts whose logs did not come, where there are several; the reason names the first.
+// The hosts whose logs are missing, if there are several; the reason names the first.
 std::string hosts_without_logs(const RoundEvidence& evidence) {
   std::vector<std::string> hosts;
   for (const NodeEvidence& node : evidence.nodes)
@@ -234,7 +234,7 @@ std::vector<Finding> status_findings(const plan::CasePlan& plan, const RoundEvid
       findings.push_back(
           {"round-unrecorded", Severity::incomplete,
            or_else(reason, "the evidence of the round could not be written"),
-           // Who followed a service's job knows more.
+           // The program that followed a service's job knows more.
            !evidence.supervised && !evidence.advice.empty()
                ? evidence.advice
                : std::string("the machine failed, not the training: free space on its disk") +

@@ -19,16 +19,16 @@ namespace {
 
 using stats::Settling;
 
-/// Ranks whose steps take the same time in all are steps of one job.
+/// Ranks whose steps take the same total time belong to one job.
 constexpr double kSameJobTime = 0.02;
-/// A process that logged steps for less than this part of the longest log is left out.
+/// A process that logged steps for a smaller part of the longest log's time is left out.
 constexpr double kMinLogged = 0.1;
-/// time_ms is cut to milliseconds.
+/// time_ms is truncated to milliseconds.
 constexpr double kStampResolution_s = 2e-3;
 
-/// The steps of one process, and which of them are steady: intervals [first, end) without stalls.
+/// The steps of one process and its steady ones: intervals [first, end) without stalls.
 struct StepSeries {
-  std::size_t rank = 0;  ///< place in the evidence
+  std::size_t rank = 0;  ///< index in the evidence
   const StepTrack* track = nullptr;
   RankClock clock{};
   std::vector<StepInterval> intervals{};
@@ -85,7 +85,7 @@ std::vector<StepSeries> read_series(const RoundContext& round) {
   return all;
 }
 
-// Ranks of one job log the same steps, and take the same time for them.
+// Ranks of one job log the same steps, over the same time.
 bool one_job(const std::vector<StepSeries>& all) {
   const StepSeries& first = all.front();
   return std::ranges::all_of(all, [&](const StepSeries& s) {
@@ -113,8 +113,8 @@ void settle_job(std::vector<StepSeries>& all) {
   for (StepSeries& series : all) series.state = state;
 }
 
-// Ranks that work on their own settle on their own; what counts is the time in which all have.
-// False when there is none.
+// Independent ranks settle independently; what counts is the time in which all have settled.
+// Returns false if there is none.
 bool settle_apart(std::vector<StepSeries>& all) {
   Window common{-1e300, 1e300};
   for (StepSeries& series : all) {
@@ -125,7 +125,7 @@ bool settle_apart(std::vector<StepSeries>& all) {
     const Window own = series.window();
     common = {std::max(common.start, own.start), std::min(common.end, own.end)};
   }
-  std::vector<std::pair<std::size_t, std::size_t>> parts;  // first and end of each
+  std::vector<std::pair<std::size_t, std::size_t>> parts;  // first and end of each part
   for (const StepSeries& series : all) {
     std::size_t first = series.state.first;
     std::size_t end = series.state.end;
@@ -143,7 +143,7 @@ bool settle_apart(std::vector<StepSeries>& all) {
   return true;
 }
 
-// The rate of what `amount` counts, added over the processes of these ranks.
+// The rate of what `amount` counts, summed over the processes of these ranks.
 template <typename Amount>
 double rate_of(const std::vector<StepSeries>& all, const std::vector<std::size_t>& sources,
                const Amount& amount) {
@@ -159,7 +159,7 @@ double rate_of(const std::vector<StepSeries>& all, const std::vector<std::size_t
   return rate;
 }
 
-// The same by the median step of each process.
+// The same, from each process's median step.
 double median_flops(const std::vector<StepSeries>& all) {
   double rate = 0;
   for (const StepSeries& series : all) {
@@ -173,8 +173,8 @@ double median_flops(const std::vector<StepSeries>& all) {
   return rate;
 }
 
-// Half of the interval of the mean step time, relative to it; of several processes, of the sum of
-// their rates.
+// Half the interval of the mean step time, relative to it; for several processes, that of the sum
+// of their rates.
 std::optional<double> half_interval(const std::vector<StepSeries>& all, bool job) {
   double squares = 0;
   for (const StepSeries& series : all) {
@@ -203,7 +203,7 @@ std::string why_not(Settling settling, const StepSeries& series) {
 }
 
 struct Outcome {
-  std::string unsettled;  ///< why; empty: the steps have settled
+  std::string unsettled;  ///< the reason; empty once the steps have settled
   std::string note;
   Origin origin = Origin::measured;
   std::optional<double> half;  ///< of the confidence interval over steps, relative
@@ -261,7 +261,7 @@ void add_rates(RoundContext& round, const std::vector<StepSeries>& all, const Ou
 
   std::vector<std::size_t> everybody;
   for (const StepSeries& series : all) everybody.push_back(series.rank);
-  // The figure of a micro-benchmark is that of its typical step.
+  // A micro-benchmark's figure is that of its typical step.
   const bool by_median = round.plan.headline == "achieved_flops";
   const double flops = by_median ? median_flops(all) : rate_of(all, everybody, [](const Step& s) {
     return static_cast<double>(s.flops);
@@ -314,8 +314,8 @@ void add_step_times(RoundContext& round, const std::vector<StepSeries>& all,
                fmt::format("{}, {:.3g} s", longer, stalled / static_cast<double>(all.size())));
 }
 
-// The share of the steady steps' time that `seconds` of their steps make up, mean over the
-// processes; nothing where one of them does not log `known`.
+// The fraction of the steady steps' time that `seconds` makes up, as the mean over the processes;
+// nothing if any of them does not log `known`.
 template <typename Seconds>
 std::optional<double> share_of(const RoundContext& round, const std::vector<StepSeries>& all,
                                Total RankLog::*known, const Seconds& seconds) {
@@ -326,12 +326,12 @@ std::optional<double> share_of(const RoundContext& round, const std::vector<Step
     double own = 0;
     series.each_steady(
         [&](const StepInterval& interval) { own += seconds(series.step_of(interval)); });
-    sum += std::min(1.0, own / whole);  // a device measures on a clock of its own
+    sum += std::min(1.0, own / whole);  // a device uses its own clock
   }
   return sum / static_cast<double>(all.size());
 }
 
-// What a pipeline of equal stages without anything to send would wait.
+// The waiting share of a pipeline with equal stages and free communication.
 std::string ideal_bubble(const RankLog& log) {
   const auto told = [&](const char* name) {
     const auto found =
@@ -344,7 +344,7 @@ std::string ideal_bubble(const RankLog& log) {
   return fmt::format("equal stages would have {:.3g}", (stages - 1) / (parts + stages - 1));
 }
 
-// What the ranks' compute waits for: collectives that nothing hides, and other stages.
+// Adds what the ranks' compute waits for: collectives that nothing hides, and other stages.
 void add_waits(RoundContext& round, const std::vector<StepSeries>& all, const Outcome& outcome) {
   if (round.plan.world_size() < 2) return;
   round.metrics.add(
@@ -369,7 +369,7 @@ double samples_within(const RoundContext& round, const std::vector<StepSeries>& 
   return sum;
 }
 
-// For a comparison with other rounds: groups of neighbors keep what it needs to know.
+// Kept for comparisons with other rounds; merging neighbors preserves what those need.
 constexpr std::size_t kKeptSteps = 128;
 constexpr std::size_t kKeptSeries = 64;
 
@@ -396,9 +396,8 @@ std::vector<std::vector<double>> kept_steps(const std::vector<StepSeries>& all, 
 }  // namespace
 
 void compute_steady(RoundContext& round) {
-  // A workload that reports a rate of its own for the case to be known by takes steps of several
-  // kinds (sizes, directions), and so do the trials of an experiment: their times have no common
-  // level.
+  // A workload whose headline is a rate of its own takes steps of several kinds (sizes,
+  // directions), and so do an experiment's trials: their times have no common level.
   const catalog::KnownMetric* named = catalog::find_known_metric(round.plan.headline);
   if (!round.train || round.plan.automl || (named != nullptr && named->by_workload)) return;
   round.began_again =

@@ -59,7 +59,7 @@ std::vector<StepInterval> step_intervals(const RoundContext& round, const RankEv
 std::int64_t steps_of(const StepTrack& track) {
   if (track.first_number == kNoTime || track.last_number == kNoTime)
     return static_cast<std::int64_t>(track.logged);
-  // Numbers from 0; from 1, or logged every `stride` steps; else they go on from a checkpoint.
+  // Numbers from 0; from 1 or logged every `stride` steps; else continued from a checkpoint.
   if (track.first_number == 0) return track.last_number + 1;
   if (track.first_number <= std::max<std::int64_t>(track.stride, 1)) return track.last_number;
   return std::max<std::int64_t>(0, track.last_number - track.first_number + 1);
@@ -67,7 +67,7 @@ std::int64_t steps_of(const StepTrack& track) {
 
 std::int64_t steps_seen(const RankEvidence& rank, const StepTrack& track) {
   std::uint64_t seen = track.logged;
-  // What the agent saw is of all processes that write into the log.
+  // The agent saw the steps of all processes that write to the log.
   if (rank.dropped_bytes > 0 && rank.log.tracks.size() == 1)
     seen = std::max(seen, rank.seen_steps.value_or(0));
   const std::int64_t done = steps_of(track);

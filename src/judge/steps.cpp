@@ -20,7 +20,7 @@ struct StepTimes {
   std::vector<double> per_step;
   double seconds = 0;
   double steps = 0;
-  double swallowed = 0;  // steps whose time is mostly that of evaluations and checkpoints
+  double swallowed = 0;  // steps whose time is mostly evaluations and checkpoints
   [[nodiscard]] std::optional<double> mean() const {
     return steps > 0 ? std::optional(seconds / steps) : std::nullopt;
   }
@@ -35,7 +35,7 @@ struct StepTimes {
   }
 };
 
-// Steps by their numbers, and those that were seen to end: the most of any process.
+// Steps by their numbers, and those seen to end: the most of any process.
 struct CountedSteps {
   std::int64_t done = 0;
   std::int64_t seen = 0;
@@ -44,7 +44,7 @@ struct CountedSteps {
     done = std::max(done, steps_of(track));
     seen = std::max(seen, steps_seen(rank, track));
   }
-  // Steps that nobody saw end are what the workload says, and so is the time of each.
+  // Steps that nobody saw end, and their times, are only the workload's claim.
   [[nodiscard]] Origin origin() const { return seen < done ? Origin::reported : Origin::measured; }
   [[nodiscard]] std::string note() const {
     return seen < done ? fmt::format("by their numbers: {} of {} were logged", seen, done) : "";
@@ -67,8 +67,8 @@ void add_step_metrics(RoundContext& round, StepTimes& all, const CountedSteps& s
     round.metrics.add(kNames[i], values[i], origin, note);
 }
 
-// Ranks that reduce their gradients together all take as long as the slowest; they differ in
-// the part of a step in which a rank does not wait for the others.
+// Ranks that reduce their gradients together all take as long as the slowest; they differ in the
+// part of a step in which a rank does not wait for others.
 std::optional<double> own_time(const RankEvidence& rank, const std::optional<double>& mean_step_s) {
   std::uint64_t logged = 0;
   for (const StepTrack& track : rank.log.tracks) logged += track.logged;
@@ -77,7 +77,7 @@ std::optional<double> own_time(const RankEvidence& rank, const std::optional<dou
   return std::max(0.0, *mean_step_s - waiting);
 }
 
-// A rank's time for a step: its own where every rank logs what it waits.
+// A rank's comparable time per step: its own part, if every rank logs its waits.
 using StepTime = std::optional<double> RankResult::*;
 
 StepTime comparable_time(const std::vector<RankResult>& ranks) {
@@ -128,7 +128,7 @@ void add_stragglers(RoundContext& round) {
   add_node_imbalance(round, time);
 }
 
-// Samples and time without evaluations, in equal stretches of the training.
+// Samples and time without evaluations, in equal parts of the training.
 class ThroughputBuckets {
  public:
   ThroughputBuckets(const Window& train, std::size_t count)
@@ -137,7 +137,7 @@ class ThroughputBuckets {
         samples_(count, 0.0),
         evaluated_(count, 0.0) {}
 
-  // Spreads the samples evenly over the time from `from` to `to` in which nothing was evaluated.
+  // Spreads the samples evenly over the time from `from` to `to`, without evaluations.
   void add(double from, double to, double samples, const std::vector<Window>& evaluations) {
     const double trained = to - from - within(evaluations, from, to);
     if (!(trained > 0)) {
@@ -158,7 +158,7 @@ class ThroughputBuckets {
             std::max(0.0, std::min(w.end, left(k) + width_) - std::max(w.start, left(k)));
   }
 
-  // A stretch that was mostly evaluation has no throughput: the line is broken there.
+  // A part that was mostly evaluation has no throughput, so the line is interrupted there.
   void to(Series& series) const {
     for (std::size_t k = 0; k < samples_.size(); ++k) {
       const double trained = width_ - evaluated_[k];
@@ -189,7 +189,7 @@ class ThroughputBuckets {
   std::vector<double> evaluated_;
 };
 
-// An evaluation that does not say how long it took began after the step before it.
+// An evaluation of unknown duration is taken to begin after the step before it.
 std::vector<Window> all_windows(const EvaluationWindows& evaluations, const StepTrack& track,
                                 const RankClock& clock, double train_start) {
   std::vector<Window> windows = evaluations.windows;
@@ -246,7 +246,7 @@ void add_throughput_series(RoundContext& round, const RoundPauses& pauses) {
 }
 
 void add_loss_series(RoundContext& round) {
-  if (round.plan.automl) return;  // a rank trains many models: compute_automl tells them apart
+  if (round.plan.automl) return;  // a rank trains many models, which compute_automl separates
   for (const RankEvidence& rank : round.evidence.ranks) {
     if (rank.log.tracks.empty()) continue;
     const RankClock clock = round.timeline.clock(rank);

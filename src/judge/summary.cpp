@@ -20,7 +20,7 @@ namespace assay::judge {
 namespace {
 
 constexpr int kSpreadRounds = 3;
-// The duration of a shorter run of a plain command means nothing: process start dominates.
+// For a plain command, shorter durations mean nothing: process start dominates.
 constexpr double kMinJudgedE2e_s = 5;
 
 Summary summarize(const Metric& first, const std::vector<double>& values, int completed,
@@ -64,7 +64,7 @@ const Summary* find(const std::vector<Summary>& all, const std::string& name) {
 
 constexpr const char* kToTarget = "time_to_target";
 
-// The headline is the metric that the workload names; else the one of the best rank in the catalog.
+// The headline is the workload's named metric, or else the one with the best rank in the catalog.
 std::string choose_headline(const plan::CasePlan& plan, const std::vector<Summary>& summary) {
   if (find(summary, plan.headline) != nullptr) return plan.headline;
   std::string best;
@@ -76,7 +76,7 @@ std::string choose_headline(const plan::CasePlan& plan, const std::vector<Summar
   };
   for (const catalog::KnownMetric& metric : catalog::known_metrics()) {
     const std::string beside(metric.beside);
-    // A metric that the suite reads from the output is its own, whatever its name.
+    // A metric that the suite reads from the output is its own, even with a known name.
     const bool read = metric.by_workload &&
                       std::ranges::find(plan.metrics, metric.name, &plan::OutputMetric::name) !=
                           plan.metrics.end();
@@ -87,8 +87,8 @@ std::string choose_headline(const plan::CasePlan& plan, const std::vector<Summar
   return best;
 }
 
-// What the headline is to be read with: the speed of a training that has a target, the best step
-// of a micro-benchmark.
+// The metric to read the headline with: the speed of a training with a target, the best step of a
+// micro-benchmark.
 std::string choose_beside(const std::string& headline, const std::vector<Summary>& summary) {
   constexpr std::string_view kRate = "_bytes_per_s";
   std::vector<std::string> names;
@@ -101,8 +101,8 @@ std::string choose_beside(const std::string& headline, const std::vector<Summary
   return found == names.end() ? "" : *found;
 }
 
-// What the repeats of a case are held against each other by. How many steps a training takes to its
-// target depends on its seed: its speed must repeat, and the time has bounds of its own.
+// Compares the repeats of a case. The number of steps to a training's target depends on its seed,
+// so its speed must repeat instead; the time has bounds of its own.
 void state_spread(const CaseResult& result, Facts& facts) {
   const bool to_target = result.headline == kToTarget;
   const Summary* speed = find(result.summary, to_target ? result.beside : result.headline);
@@ -122,8 +122,7 @@ void state_spread(const CaseResult& result, Facts& facts) {
   if (time.n >= kSpreadRounds && time.cv) state(facts, "target_cv", *time.cv, over(time));
 }
 
-// Whatever it counts: what represents a case is a speed, a time or a score, and none of them is
-// nothing or less.
+// A headline is a speed, a time or a score, so whatever it counts it must be positive.
 void state_headline(const CaseResult& result, Facts& facts) {
   double wrong = 0;
   std::string detail;
@@ -207,7 +206,7 @@ CaseResult summarize_case(const plan::CasePlan& plan, std::vector<RoundResult> r
   result.findings = apply_rules(plan.rules, catalog::RuleScope::whole_case, lookup, "",
                                 /*only_diagnostic=*/false);
   for (const catalog::Rule& rule : plan.rules) {
-    // Without a note, this would look like a small spread.
+    // Without the note, this would look like a small spread.
     if (rule.scope != catalog::RuleScope::whole_case || rule.fact != "cv" || rule.required ||
         headline == nullptr)
       continue;

@@ -8,7 +8,7 @@ namespace assay::judge {
 
 namespace {
 
-// Of a number that the suite reads from the output, its own words say it.
+// For a number that the suite reads from the output, its own words decide.
 bool grows_with_ranks(const plan::CasePlan& plan, const std::string& metric) {
   const auto read = std::ranges::find(plan.metrics, metric, &plan::OutputMetric::name);
   if (read == plan.metrics.end()) return catalog::adds_up_over_ranks(metric);
@@ -25,7 +25,7 @@ std::vector<SweepGrid> sweep_grids(const plan::Plan& plan, const std::vector<Cas
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const std::optional<plan::SweepPoint>& point = cases[i].sweep;
       if (!point || point->sweep != sweep.name) continue;
-      // A plan that was damaged has points that lie nowhere: they stay cases like others.
+      // Points of a damaged plan may lie nowhere: they stay ordinary cases.
       if (point->values.size() != sweep.dimensions.size()) continue;
       grid.cases.push_back(i);
       if (!grid.headline.empty() || cases[i].validity != Validity::valid) continue;

@@ -7,7 +7,7 @@
 
 namespace assay::judge {
 
-/// The grids of the plan with the cases that are their points, and what these are compared by.
+/// The plan's grids with the cases that are their points, and the metric for comparing them.
 /// `cases` are the results of plan.cases, in their order. Pure.
 [[nodiscard]] std::vector<SweepGrid> sweep_grids(const plan::Plan& plan,
                                                  const std::vector<CaseResult>& cases);

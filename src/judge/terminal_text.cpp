@@ -7,7 +7,7 @@ namespace assay::judge {
 namespace {
 
 constexpr char kEscape = '\x1b';
-constexpr std::size_t kMaxSequence = 4096;  // a title that never ends hides no more than this
+constexpr std::size_t kMaxSequence = 4096;  // limits what an unterminated title can hide
 
 constexpr bool shown(char c) noexcept {
   return c != '\r' && c != '\b' && c != '\0' && c != '\n' && c != kEscape;
@@ -16,7 +16,7 @@ constexpr bool shown(char c) noexcept {
 }  // namespace
 
 bool TerminalText::plain(std::string_view bytes) noexcept {
-  // Without an early end, so that the compiler makes vector code of it.
+  // Has no early exit, so that the compiler vectorizes it.
   bool special = false;
   for (const char c : bytes)
     special |= (c == '\r') | (c == '\b') | (c == '\0') | (c == '\n') | (c == kEscape);
@@ -50,7 +50,7 @@ TerminalText::Item TerminalText::take(std::string_view& bytes) {
 
 TerminalText::Item TerminalText::take_sequence(std::string_view& bytes) {
   const char c = bytes.front();
-  // Carriage returns and the like are obeyed inside of a sequence too; here they end it.
+  // Terminals obey carriage returns and the like even within a sequence; here they end it.
   if (!shown(c) && !(state_ == State::string && c == kEscape)) {
     state_ = State::text;
     return take(bytes);

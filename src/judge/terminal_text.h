@@ -5,16 +5,15 @@
 
 namespace assay::judge {
 
-/// Splits a program's output into what a terminal shows and what moves its cursor, one byte
-/// sequence at a time, in pieces of any size. Escape sequences (ECMA-48: CSI, OSC and the short
-/// ones) may lie across pieces.
+/// Splits a program's output, in pieces of any size, into text that a terminal shows and sequences
+/// that move its cursor. Escape sequences (ECMA-48: CSI, OSC and the short ones) may span pieces.
 class TerminalText {
  public:
   enum class Kind {
     text,     ///< `text` is shown
-    newline,  ///< what follows is shown elsewhere: CR, NUL, a movement of the cursor
+    newline,  ///< the following text is shown elsewhere: CR, NUL, a cursor movement
     back,     ///< the cursor goes back by `count` characters
-    nothing,  ///< a color, or another sequence without a place of its own
+    nothing,  ///< a color, or another sequence that moves nothing
   };
   struct Item {
     Kind kind = Kind::nothing;
@@ -22,14 +21,14 @@ class TerminalText {
     std::size_t count = 0;
   };
 
-  /// Takes the next item from the front of `bytes`, which is not empty.
+  /// Takes the next item from the front of `bytes`, which must not be empty.
   [[nodiscard]] Item take(std::string_view& bytes);
-  /// Forgets a sequence that has begun; it does not go on behind the end of a line.
+  /// Forgets an unfinished sequence, which does not continue past the end of a line.
   void reset() noexcept;
-  /// No sequence has begun.
+  /// Whether no sequence has begun.
   [[nodiscard]] bool idle() const noexcept { return state_ == State::text; }
 
-  /// Whether all of it is text, so that take() would give it back as it is.
+  /// Whether take() would return all of it as text.
   [[nodiscard]] static bool plain(std::string_view bytes) noexcept;
 
  private:
@@ -39,7 +38,7 @@ class TerminalText {
 
   State state_ = State::text;
   std::size_t number_ = 0;  // the first parameter of a CSI
-  bool first_ = true;       // number_ is being read
+  bool first_ = true;       // still reading number_
   std::size_t length_ = 0;  // of the sequence so far
 };
 

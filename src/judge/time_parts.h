@@ -6,30 +6,30 @@
 
 namespace assay::judge {
 
-/// What a round's wall clock was spent on, in the order in which it is shown.
+/// The parts of a round's wall time, in display order.
 enum class TimePart {
   launch,       ///< from the start of the round to the last rank's exec
-  start,        ///< to its first INIT_START or TRAIN_START
-  device,       ///< PHASE, as are the next three
+  start,        ///< until its first INIT_START or TRAIN_START
+  device,       ///< from PHASE, like the next three
   join,         ///< ranks finding each other
   data,         ///< opening
   model,        ///< building
-  preparation,  ///< before the training, and none of the others
+  preparation,  ///< anything else before the training
   first_step,
-  settling,   ///< steps after the first and before the steady ones
-  data_wait,  ///< in the steps after them, as the next three
+  settling,   ///< steps between the first and the steady ones
+  data_wait,  ///< in the steps after those, like the next three
   compute,
   communication,
   optimizer,
-  step_rest,    ///< in them, and none of the others
-  steps,        ///< after those that settle, where the log does not divide them
-  training,     ///< that logs no steps
-  evaluation,   ///< in the training
-  checkpoint,   ///< PHASE
+  step_rest,    ///< the remainder of those steps
+  steps,        ///< the same, if the log does not divide them
+  training,     ///< without logged steps
+  evaluation,   ///< during the training
+  checkpoint,   ///< from PHASE
   end,          ///< from TRAIN_END to the last exit
-  program,      ///< that logs nothing, from exec to exit
-  collection,   ///< of the evidence, from the last exit to the end of the round
-  unexplained,  ///< by anything in the evidence
+  program,      ///< from exec to exit, if it logs nothing
+  collection,   ///< of evidence, from the last exit to the end of the round
+  unexplained,  ///< not explained by the evidence
 };
 
 constexpr auto enum_names(TimePart /*part*/) {

@@ -13,7 +13,7 @@ struct Span {
   TimePart part;
 };
 
-/// The slowest rank decides: the latest of what `time` gives for the ranks.
+/// The latest of the ranks' values of `time`, because the slowest rank decides.
 template <class Time>
 std::optional<double> latest(const RoundContext& round, const Time& time) {
   std::optional<double> out;
@@ -22,7 +22,7 @@ std::optional<double> latest(const RoundContext& round, const Time& time) {
   return out;
 }
 
-/// The round on its axis, as the controller saw it.
+/// The round on its axis, by the controller's clock.
 std::optional<Window> wall_window(const RoundContext& round) {
   const RoundEvidence& evidence = round.evidence;
   if (!evidence.start || !evidence.end) return std::nullopt;
@@ -31,7 +31,7 @@ std::optional<Window> wall_window(const RoundContext& round) {
   };
   const double wall = seconds_between(evidence.start->mono_ns, evidence.end->mono_ns);
   if (!(wall > 0)) return std::nullopt;
-  // Where the axis begins, the first rank was started.
+  // The first rank was started at the beginning of the axis.
   std::optional<double> first;
   for (const RankEvidence& rank : evidence.ranks) {
     if (!rank.start) continue;
@@ -63,7 +63,7 @@ std::optional<double> last_step_end(const RoundContext& round, const RankEvidenc
   return out;
 }
 
-/// The parts that follow each other, without gaps from the round's beginning to its end.
+/// The consecutive parts from the round's beginning to its end, without gaps.
 std::vector<Span> successive(const RoundContext& round, const Window& whole) {
   using enum TimePart;
   std::vector<Span> spans;
@@ -80,7 +80,7 @@ std::vector<Span> successive(const RoundContext& round, const Window& whole) {
     };
   };
   bool all_exited = true;
-  bool all_ended = true;  // of the trainings that began
+  bool all_ended = true;  // of the trainings that were begun
   bool any_event = false;
   for (const RankEvidence& rank : round.evidence.ranks) {
     all_exited = all_exited && rank.end && rank.ended_by != EndedBy::lost;
@@ -121,8 +121,8 @@ std::vector<Span> successive(const RoundContext& round, const Window& whole) {
   return spans;
 }
 
-/// What the ranks say that they did meanwhile: the n-th time of everything is that of the rank
-/// where it ended last. Without overlaps, in order.
+/// What the ranks report doing in between: the n-th occurrence of each part is taken from the rank
+/// where it ended last. In order, without overlaps.
 std::vector<Span> interludes(const RoundContext& round, const Window& within) {
   std::map<std::pair<TimePart, std::size_t>, Window> last;
   for (const RankEvidence& rank : round.evidence.ranks) {
@@ -153,11 +153,11 @@ std::vector<Span> interludes(const RoundContext& round, const Window& within) {
   return spans;
 }
 
-/// Where one rank's steps after the first spent their time.
+/// How one rank's steps after the first spent their time.
 struct StepParts {
   std::map<TimePart, double> seconds;
   double sum = 0;
-  double own = 0;  ///< of it, not waiting for other ranks
+  double own = 0;  ///< the part without waiting for other ranks
 };
 
 StepParts step_parts(const RankLog& log) {
@@ -177,8 +177,7 @@ StepParts step_parts(const RankLog& log) {
   return out;
 }
 
-/// Divides the time of the steps as the rank did that the others wait for: the one that waits
-/// least.
+/// Divides the steps' time like the rank that the others wait for: the one that waits least.
 void divide_steps(const RoundContext& round, std::map<TimePart, double>& seconds) {
   const auto whole = seconds.find(TimePart::steps);
   if (whole == seconds.end()) return;
@@ -186,7 +185,7 @@ void divide_steps(const RoundContext& round, std::map<TimePart, double>& seconds
   for (const RankEvidence& rank : round.evidence.ranks)
     if (StepParts parts = step_parts(rank.log); parts.own > slowest.own) slowest = std::move(parts);
   if (!(slowest.sum > 0) || !std::isfinite(slowest.sum)) return;
-  // Ranks measure on clocks of their own, a device perhaps: they may claim more than there was.
+  // Ranks measure on their own clocks, perhaps a device's, and may claim more time than there was.
   const double share = std::min(1.0, whole->second / slowest.sum);
   for (const auto& [part, taken] : slowest.seconds) seconds[part] += taken * share;
   seconds[TimePart::step_rest] += whole->second - slowest.sum * share;
@@ -199,7 +198,7 @@ void compute_time_shares(RoundContext& round) {
   const std::optional<Window> whole = wall_window(round);
   if (!whole) return;
   const std::vector<Span> base = successive(round, *whole);
-  // Nothing that ranks log lies in the launch, or after the last of them has ended.
+  // Ranks log nothing during the launch, or after the last of them has ended.
   Window ranks = *whole;
   for (const Span& span : base) {
     if (span.part == TimePart::launch) ranks.start = span.window.end;

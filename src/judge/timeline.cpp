@@ -67,7 +67,7 @@ bool Timeline::monotonic(const RankEvidence& rank) const {
   if (!rank.log.has_mono || rank.log.first_event.mono_us == kNoTime ||
       !offset_ns_.contains(rank.node))
     return false;
-  // A monotonic clock of another machine or time namespace cannot be placed on this node's.
+  // A monotonic clock from another machine or time namespace cannot be mapped to this node's.
   const auto alive = alive_.find(rank.node);
   if (alive == alive_.end()) return true;
   const double first = static_cast<double>(rank.log.first_event.mono_us) / 1e6;

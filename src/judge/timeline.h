@@ -15,44 +15,44 @@ struct Window {
 
 /// Places the stamps of one rank on the round's axis.
 struct RankClock {
-  bool placed = false;         ///< there is something to place by
-  bool monotonic = false;      ///< by mono_us; else by the rank's wall clock
+  bool placed = false;         ///< it can be placed
+  bool monotonic = false;      ///< by mono_us; otherwise by the rank's wall clock
   std::int64_t offset_ns = 0;  ///< wall - monotonic
   std::int64_t zero_ns = 0;    ///< wall clock at 0
   [[nodiscard]] std::optional<double> at(const Stamp& stamp) const noexcept;
 };
 
-/// One axis for everything in a round: seconds since its first rank was started. Within a node,
-/// times are monotonic ones; nodes are aligned by the wall clock as it was when each node's first
-/// rank started, so that a clock that steps during the round moves nothing. Only logs that carry no
-/// monotonic time are placed by their own wall clock.
+/// A common axis for a round: seconds since its first rank was started. Times within a node are
+/// monotonic; nodes are aligned by their wall clocks as of the start of each node's first rank, so
+/// clock steps during the round change nothing. Only logs without monotonic times are placed by
+/// their own wall clock.
 class Timeline {
  public:
   explicit Timeline(const RoundEvidence& evidence);
 
   [[nodiscard]] RankClock clock(const RankEvidence& rank) const;
-  /// Nothing when the stamp is empty or there is nothing to place it by.
+  /// Returns nothing if the stamp is empty or cannot be placed.
   [[nodiscard]] std::optional<double> at(const RankEvidence& rank, const Stamp& stamp) const;
   [[nodiscard]] std::optional<double> at(int node, const Instant& instant) const;
-  /// Whether the times of that rank's log come from its monotonic clock.
+  /// Whether that rank's times come from its monotonic clock.
   [[nodiscard]] bool monotonic(const RankEvidence& rank) const;
-  /// Whether some time depends on a wall clock during the round.
+  /// Whether any time depends on a wall clock during the round.
   [[nodiscard]] bool uses_wall_clock() const noexcept { return uses_wall_clock_; }
 
  private:
   std::map<int, std::int64_t> offset_ns_;  // wall - monotonic, by node
-  std::map<int, Window> alive_;            // first exec to last exit on the node's monotonic clock
+  std::map<int, Window> alive_;            // first exec to last exit, on the node's monotonic clock
   std::optional<std::int64_t> zero_ns_;    // wall
   bool uses_wall_clock_ = false;
 };
 
-/// Looks for steps of a wall clock against the monotonic one in a sequence of readings of both. A
-/// step counts once two readings agree on it: a process that was not scheduled between its two
-/// readings gives a single odd pair. Slewing by up to 500 ppm (NTP) is not a step.
+/// Detects steps of a wall clock against the monotonic one in a sequence of readings of both. A
+/// step counts once two readings agree on it: a process that is descheduled between its two
+/// readings yields a single odd pair. Slewing by up to 500 ppm (NTP) is not a step.
 class ClockWatch {
  public:
   void see(double mono_s, double wall_s) noexcept;
-  [[nodiscard]] double largest_jump() const noexcept { return largest_; }  ///< s
+  [[nodiscard]] double largest_jump() const noexcept { return largest_; }  ///< in s
 
  private:
   struct Reading {
@@ -65,8 +65,8 @@ class ClockWatch {
   double largest_ = 0;
 };
 
-/// Largest step of the wall clock against the monotonic one that any node shows, in seconds;
-/// nothing when there is no evidence for it.
+/// The largest step of any node's wall clock against its monotonic one, in seconds; nothing without
+/// evidence.
 [[nodiscard]] std::optional<double> largest_clock_jump(const RoundEvidence& evidence,
                                                        std::string& detail);
 

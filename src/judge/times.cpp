@@ -68,7 +68,7 @@ void compute_launch(RoundContext& round) {
   double late_s = 0;
   for (const RankEvidence& rank : evidence.ranks) {
     if (!rank.start) return;
-    // The controller's own clock, where the start is on the service's.
+    // Uses the controller's own clock when the start is on the service's.
     const Instant& start = rank.learned ? *rank.learned : *rank.start;
     if (rank.learned) late_s = std::max(late_s, rank.learned_late_s);
     const std::int64_t ns = evidence.one_clock || rank.learned
@@ -117,8 +117,7 @@ void compute_train(RoundContext& round) {
       const auto first = round.timeline.at(rank, track.steps.front().at);
       const auto last = round.timeline.at(rank, track.steps.back().at);
       if (first) widen(steps, *first);
-      // A clock that steps back may put the last step before the first; the rule on clocks reports
-      // it.
+      // A clock that steps back may put the last step before the first; the clock rule reports it.
       if (last) widen(steps, *last);
     }
   }

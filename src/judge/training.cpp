@@ -17,7 +17,7 @@ struct Amount {
   std::string note;
 };
 
-// A window that begins at the end of the first step does not hold that step's work.
+// A window that begins at the end of the first step excludes that step's work.
 double in_window(const RoundContext& round, const Total& total) {
   return round.train_from_first_step ? total.sum - total.first : total.sum;
 }
@@ -42,7 +42,7 @@ std::optional<Amount> amount(const RoundContext& round, Total RankLog::*own, Tot
   return result;
 }
 
-// num_trained_samples counts over all ranks since training began, or since a checkpoint.
+// num_trained_samples counts over all ranks since the training began, or since a checkpoint.
 std::optional<Amount> trained_samples(const RoundContext& round) {
   std::optional<Amount> result;
   for (const RankEvidence& rank : round.evidence.ranks) {
@@ -66,7 +66,7 @@ const perflog::FinishedSummary* finished_of(const RoundContext& round) {
   return nullptr;
 }
 
-// A number of the first FINISHED.
+// A number from the first FINISHED.
 std::optional<double> finished_number(const RoundContext& round, std::string_view name) {
   for (const RankEvidence& rank : round.evidence.ranks) {
     if (!rank.log.finished) continue;
@@ -77,7 +77,7 @@ std::optional<double> finished_number(const RoundContext& round, std::string_vie
   return std::nullopt;
 }
 
-// Time that ranks spent in evaluation; nothing when an evaluation does not say how long it took.
+// The ranks' evaluation time; nothing if an evaluation's duration is unknown.
 std::optional<double> compute_eval_time(RoundContext& round) {
   std::optional<double> slowest;
   bool untimed = false;
@@ -85,7 +85,7 @@ std::optional<double> compute_eval_time(RoundContext& round) {
     if (rank.log.evaluations.empty()) continue;
     const EvaluationWindows windows = evaluation_windows(round.timeline, rank, *round.train);
     untimed = untimed || !windows.untimed.empty();
-    // Several processes in one log evaluate at the same time: their times overlap.
+    // Processes that share a log evaluate at the same time, so their times overlap.
     const bool shared = round.plan.launch != plan::LaunchMode::per_rank;
     const double seconds = shared ? windows.covered : windows.sum;
     slowest = std::max(slowest.value_or(0), seconds);
@@ -118,7 +118,7 @@ std::optional<double> compute_data_time(RoundContext& round) {
   return mean;
 }
 
-// Of a training that began again: the time of all attempts counts.
+// For a restarted training, the time of all attempts counts.
 void add_instead_of_steady(RoundContext& round, const std::string& name, double rate,
                            const std::string& note) {
   if (round.began_again)
@@ -163,12 +163,12 @@ void compute_throughput(RoundContext& round) {
   }
   if (!flops_known || flops <= 0) return;
   add_flops(round, "_whole", flops / train, round.train_origin, round.train_note);
-  // What was added for the steady steps stays.
+  // Values already added for the steady steps stay.
   add_flops(round, "", flops / train, round.train_origin,
             both("of the whole training: no steady steps are known", round.train_note));
 }
 
-// The workload's own figures: they replace what could not be measured, and are compared with the
+// The workload's own figures: they replace what could not be measured and are compared with the
 // rest.
 void compute_reported(RoundContext& round) {
   const perflog::FinishedSummary* finished = finished_of(round);
@@ -193,12 +193,12 @@ void compute_reported(RoundContext& round) {
   if (tokens && finished->p_whole)
     round.metrics.add("tokens_per_s_per_device", *finished->p_whole / round.plan.world_size(),
                       Origin::reported, note);
-  // What could not be measured (no data_s, evaluations without times) is shown as reported.
+  // Figures that could not be measured (no data_s, untimed evaluations) are shown as reported.
   if (!tokens) {
     round.metrics.add("p_train", finished->p_train, Origin::reported, note);
     round.metrics.add("p_core", finished->p_core, Origin::reported, note);
   }
-  // The ranks' life bounds it: what is longer is a finding, and no time.
+  // A value longer than the ranks' life is a finding, not a time.
   const auto lived = round.metrics.get("e2e_time");
   const auto only_reported = [&](const char* name) {
     const Metric* metric = round.metrics.find(name);

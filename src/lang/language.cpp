@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<Language> reader{Language::english};
 
-// Also as a locale or a browser has it: zh_CN.UTF-8, zh-Hans.
+// Accepts forms used by locales and browsers too: zh_CN.UTF-8, zh-Hans.
 Language named(const std::string& name, const std::string& where) {
   if (const auto language =
           parse_enum<Language>(to_lower(name.substr(0, name.find_first_of("_-.")))))
@@ -23,8 +23,8 @@ Language named(const std::string& name, const std::string& where) {
               "languages: en, zh");
 }
 
-// A locale's encoding other than UTF-8 cannot show Chinese from here: "zh_CN.GB18030". One without
-// encoding is taken for UTF-8.
+// Chinese can only be shown in UTF-8, not in other encodings such as "zh_CN.GB18030". A locale
+// without an encoding is taken to be UTF-8.
 bool is_utf8(std::string_view locale) {
   const std::size_t dot = locale.find('.');
   if (dot == std::string_view::npos) return true;
@@ -32,7 +32,7 @@ bool is_utf8(std::string_view locale) {
   return encoding == "utf-8" || encoding == "utf8";
 }
 
-// The first language of gettext's list ("zh_CN:en") that is one of ours.
+// The first of Assay's languages in gettext's list ("zh_CN:en").
 std::optional<Language> preferred_of(std::string_view list) {
   for (const std::string_view one : split(list, ':')) {
     const std::string name = to_lower(one.substr(0, one.find_first_of("_-.@")));
@@ -42,14 +42,14 @@ std::optional<Language> preferred_of(std::string_view list) {
   return std::nullopt;
 }
 
-// Around a name within a text. What came from elsewhere is made printable and has none of these.
+// Mark a name within a text. Text from elsewhere is made printable, so it cannot contain them.
 constexpr char kNameBegins = '\x0e';
 constexpr char kNameEnds = '\x0f';
 
-/// The names of a text, taken out and put back.
+/// The names in a text, which are taken out and put back.
 class Names {
  public:
-  /// `text` with numbers in their places, which no message has.
+  /// `text` with numbers in place of the names; no message contains such numbers.
   std::string taken_out_of(std::string_view text) {
     std::string out;
     while (true) {
@@ -85,7 +85,7 @@ std::string translated_lines(std::string_view english) {
   for (std::string_view line : split(english, '\n')) {
     if (line.data() != english.data()) out += '\n';
     while (!line.empty()) {
-      // What stands in columns has two blanks or more between them.
+      // Columns are separated by at least two blanks.
       const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
       const std::size_t end = std::min(line.find("  ", begin), line.size());
       out += line.substr(0, begin);
@@ -96,7 +96,7 @@ std::string translated_lines(std::string_view english) {
   return out;
 }
 
-// `text` by `translation` in Chinese, as it is in English, and in both without marks of names.
+// `text`, in Chinese through `translation`, without the marks of names in either language.
 template <class Translation>
 std::string translated(Language language, std::string_view text, Translation translation) {
   Names names;
@@ -113,7 +113,7 @@ Language choose_language(const std::string& option, const Variable& variable) {
   std::string locale;
   for (const char* name : {"LC_ALL", "LC_MESSAGES", "LANG"})
     if (const auto set = variable(name); locale.empty() && set) locale = *set;
-  // As in gettext, which has no LANGUAGE for the plain locales.
+  // As in gettext, which ignores LANGUAGE for the plain locales.
   if (locale.empty() || locale == "C" || locale.starts_with("C.") || locale == "POSIX" ||
       !is_utf8(locale))
     return Language::english;

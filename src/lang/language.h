@@ -11,8 +11,8 @@
 
 namespace assay::lang {
 
-/// A language that Assay speaks. What it stores is language-free: only what is shown to a reader
-/// is translated (docs/dev/messages.md).
+/// A language supported by Assay. Stored data is language-free: only what a reader sees is
+/// translated (docs/dev/messages.md).
 enum class Language { english, chinese };
 
 constexpr auto enum_names(Language /*language*/) {
@@ -23,32 +23,32 @@ constexpr auto enum_names(Language /*language*/) {
 using Variable = std::function<std::optional<std::string>(const char* name)>;
 
 /// `option` (of --lang), else ASSAY_LANG, else the locale: the first of LC_ALL, LC_MESSAGES and
-/// LANG that is set. Where that one is neither C nor of another encoding than UTF-8, in which
-/// Chinese could not be read, the first language of LANGUAGE that Assay has goes before it.
-/// Throws Error of kind usage for an option or ASSAY_LANG that is no language.
+/// LANG that is set. If that is not C, and does not use an encoding other than UTF-8 that could not
+/// show Chinese, the first of Assay's languages in LANGUAGE takes precedence. Throws Error of kind
+/// usage for an option or ASSAY_LANG that is not a language.
 [[nodiscard]] Language choose_language(const std::string& option, const Variable& variable);
 
-/// What somebody who sends this Accept-Language reads best.
+/// The best language for a sender of this Accept-Language.
 [[nodiscard]] Language preferred_language(std::string_view accept_language);
 
-/// Of whoever reads what this process shows; English until it is set. Set it before threads start.
+/// The language of this process's reader; English until set. Must be set before threads start.
 [[nodiscard]] Language reader_language() noexcept;
 void set_reader_language(Language language) noexcept;
 
-/// The messages in Chinese, as they are shipped.
+/// The shipped Chinese messages.
 [[nodiscard]] const MessageTable& chinese_messages();
 
-/// A name that somebody else gave, as part of a text for the functions below: it stays as it is,
-/// also where it is a message. For texts that are shown at once; only these functions take the
-/// marks out again.
+/// A name given by somebody else, as part of a text for the functions below: it stays unchanged,
+/// even if it is a message. Only for texts that are shown at once, because only these functions
+/// remove the marks.
 [[nodiscard]] std::string name(std::string_view text);
 
-/// `english` in a language, and in the reader's. Blanks at both ends stay.
+/// `english` in a language, and in the reader's. Keeps blanks at both ends.
 [[nodiscard]] std::string in_language(Language language, std::string_view english);
 [[nodiscard]] std::string tr(std::string_view english);
 
-/// The same for a text that anybody may have written, as the description of a suite: it is a
-/// message as a whole, or it stays as it is.
+/// The same for a text of unknown origin, such as a suite's description: translated only if all of
+/// it is a message.
 [[nodiscard]] std::string tr_whole(std::string_view text);
 
 /// The same for every line of a text and every column of a line: "  name   what it means".

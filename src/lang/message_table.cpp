@@ -12,15 +12,15 @@ namespace {
 
 constexpr std::size_t npos = std::string_view::npos;
 constexpr int kMaxDepth = 7;
-constexpr std::size_t kMaxParted = 2000;  // a longer text is not one of Assay's own
+constexpr std::size_t kMaxParted = 2000;  // longer texts are not Assay's own
 constexpr std::size_t kWeakLetters = 8;
 constexpr std::string_view kAndSoOn = ", …";
 
 struct Placeholder {
   std::string_view name;    ///< "", "1" or "detail"
   std::string_view choice;  ///< "rank|ranks" of "{value:rank|ranks}", or empty
-  std::size_t size = 0;     ///< bytes, with its braces
-  bool as_is = false;       ///< "{:name}" of a translation
+  std::size_t size = 0;     ///< in bytes, including braces
+  bool as_is = false;       ///< "{:name}" in a translation
 };
 
 // The placeholder at the start of `form`, which starts with '{'.
@@ -39,7 +39,7 @@ std::optional<Placeholder> placeholder_at(std::string_view form) {
 
 struct Piece {
   std::string literal;                     ///< before the placeholder
-  std::optional<Placeholder> placeholder;  ///< nothing at the end of the form
+  std::optional<Placeholder> placeholder;  ///< nothing at the end
 };
 
 std::vector<Piece> pieces_of(std::string_view form) {
@@ -63,11 +63,11 @@ std::vector<Piece> pieces_of(std::string_view form) {
   return out;
 }
 
-// The parts that texts are put together from, and how another language writes what is between them.
+// The separators between the parts of composed texts, and their form in another language.
 struct Joint {
   std::string_view english;
   std::string_view translation;
-  bool of_prose = false;  ///< people write it within a sentence, too
+  bool of_prose = false;  ///< also common within people's sentences
 };
 constexpr std::array<Joint, 8> kJoints{{{"\n", "\n"},
                                         {" · ", " · "},
@@ -81,7 +81,7 @@ constexpr std::array<Joint, 8> kJoints{{{"\n", "\n"},
 constexpr std::array<std::pair<char, const char*>, 5> kEnds{
     {{'.', "。"}, {':', "："}, {'?', "？"}, {',', "，"}, {';', "；"}}};
 
-// Whether whole clauses or sentences are in it.
+// Whether the text contains complete clauses or sentences.
 bool has_several_clauses(std::string_view text) {
   if (text.find("; ") != std::string_view::npos) return true;
   for (std::size_t at = text.find(". "); at != std::string_view::npos; at = text.find(". ", at + 1))
@@ -90,7 +90,7 @@ bool has_several_clauses(std::string_view text) {
   return false;
 }
 
-// The values of a text that was made from a pattern with these literals.
+// The values in a text that was made from a pattern with these literals.
 std::optional<std::vector<std::string_view>> match(const std::vector<std::string>& literals,
                                                    std::string_view text) {
   const std::string& first = literals.front();
@@ -114,7 +114,7 @@ std::size_t letters(std::string_view text) {
       std::ranges::count_if(text, [](unsigned char c) { return std::isalpha(c) != 0; }));
 }
 
-// "name, cases, hooks": three names or more are keys, files or options, whatever words they are.
+// "name, cases, hooks": three or more names are keys, files or options, whatever the words.
 bool is_list_of_names(std::string_view text) {
   constexpr std::string_view kSigns = "_-.:/'";
   std::size_t names = 0;
@@ -131,7 +131,7 @@ bool is_list_of_names(std::string_view text) {
   return names >= 3;
 }
 
-// "1, 2 and 5–7" as this language writes it.
+// "1, 2 and 5–7" in this language.
 std::optional<std::string> number_list(std::string_view text) {
   constexpr std::string_view kLast = " and ";
   constexpr std::string_view kNumber = "0123456789-–";
@@ -152,14 +152,14 @@ std::optional<std::string> number_list(std::string_view text) {
   return out;
 }
 
-// A number with its unit, one word, or names.
+// Whether it is a number with its unit, a single word, or names.
 bool is_plain_value(std::string_view text) {
   const auto blanks = std::ranges::count(text, ' ');
   return text.empty() || blanks == 0 || is_list_of_names(text) || number_list(text) ||
          (blanks <= 2 && std::isdigit(static_cast<unsigned char>(text[0])) != 0);
 }
 
-// Whether a Chinese character or full-width sign is at the end or start of a text.
+// Whether a text starts or ends with a Chinese character or full-width sign.
 bool is_wide(unsigned char first_byte) {
   return (first_byte >= 0xe3 && first_byte <= 0xe9) || first_byte == 0xef;
 }
@@ -170,8 +170,8 @@ bool begins_wide(std::string_view text) {
   return !text.empty() && is_wide(static_cast<unsigned char>(text[0]));
 }
 
-// Puts the next piece behind a translation: what separates its words from those of another script
-// is not wanted between its own.
+// Appends the next piece of a translation without the blank that separates words of different
+// scripts, if both sides are wide.
 void append(std::string& out, std::string_view next) {
   if (out.ends_with(' ') && begins_wide(next) &&
       ends_wide(std::string_view(out).substr(0, out.size() - 1)))
@@ -181,7 +181,7 @@ void append(std::string& out, std::string_view next) {
   out += next;
 }
 
-// "with two workers": somebody's own words, not a name or a value.
+// "with two workers": a person's own words rather than a name or a value.
 bool is_prose(std::string_view text) {
   constexpr int kWords = 3;
   int words = 0;
@@ -196,7 +196,7 @@ bool is_prose(std::string_view text) {
   return words >= kWords;
 }
 
-// Where what begins with the quote at `at` ends, behind its closing quote; `at` for an apostrophe.
+// The end, after its closing quote, of the text quoted from `at`; `at` itself for an apostrophe.
 std::size_t end_of_quoted(std::string_view text, std::size_t at) {
   const auto is_word = [&](std::size_t i) {
     return i < text.size() && std::isalnum(static_cast<unsigned char>(text[i])) != 0;
@@ -208,7 +208,7 @@ std::size_t end_of_quoted(std::string_view text, std::size_t at) {
   return at;
 }
 
-// The parts between `joint`s that are neither in brackets nor in quotes.
+// The parts between `joint`s that are outside brackets and quotes.
 std::vector<std::string_view> split_outside_brackets(std::string_view text,
                                                      std::string_view joint) {
   std::vector<std::string_view> out;
@@ -230,7 +230,7 @@ std::vector<std::string_view> split_outside_brackets(std::string_view text,
   return out;
 }
 
-// Which value a placeholder of a translation is of: by its name or number, else the next one.
+// Which value a translation's placeholder refers to: by name or number, else the next one.
 std::size_t place_of(const Placeholder& placeholder, const std::vector<std::string>& names,
                      std::size_t next) {
   if (placeholder.name.empty()) return next;
@@ -275,7 +275,7 @@ void MessageTable::add_patterns(std::string_view form, std::size_t message) {
   variants[0].message = message;
   const std::vector<Piece> pieces = pieces_of(form);
   if (pieces.size() == 1) return;
-  std::vector<std::string> pending(1);  // text after the last value, of each variant
+  std::vector<std::string> pending(1);  // text after the last value, for each variant
   for (const Piece& piece : pieces) {
     for (std::size_t i = 0; i < variants.size(); ++i) {
       variants[i].literals.push_back(pending[i] + piece.literal);
@@ -283,7 +283,7 @@ void MessageTable::add_patterns(std::string_view form, std::size_t message) {
       if (piece.placeholder) variants[i].names.emplace_back(piece.placeholder->name);
     }
     if (!piece.placeholder || piece.placeholder->choice.empty()) continue;
-    // "{value:rank|ranks}" is "1 rank" or "3 ranks".
+    // "{value:rank|ranks}" stands for "1 rank" or "3 ranks".
     const std::string_view choice = piece.placeholder->choice;
     const std::size_t bar = choice.find('|');
     const std::size_t count = variants.size();
@@ -326,22 +326,22 @@ std::optional<std::string> MessageTable::translated(std::string_view text, Level
   if (level.depth > kMaxDepth || !has_letter(text) || is_list_of_names(text)) return std::nullopt;
   if (end_of_quoted(text, 0) == text.size()) return std::nullopt;
   if (auto list = number_list(text)) return list;
-  // Blanks around a text are of the place where it stands.
+  // Blanks around a text belong to its surroundings.
   const std::size_t begin = text.find_first_not_of(' ');
   const std::size_t end = text.find_last_not_of(' ') + 1;
   if (begin != 0 || end != text.size()) {
     auto inner = translated(text.substr(begin, end - begin), level);
     if (!inner) return std::nullopt;
-    // A full-width sign has its room within.
+    // A full-width sign contains its own space.
     const bool colon = inner->ends_with("：") && end + 1 == text.size();
     return std::string(begin, ' ') + *inner + std::string(colon ? 0 : text.size() - end, ' ');
   }
-  // Signs before a text, as "✓ " and "· ".
+  // Signs before a text, such as "✓ " and "· ".
   const std::size_t sign = text.find(' ');
   if (sign != std::string_view::npos && !has_letter_or_digit(text.substr(0, sign)) &&
       text[0] != '{') {
     if (const auto found = find(text)) return std::string(*found);
-    // A word of another script is no sign: "'本地' is not one of …".
+    // A word in another script is not a sign: "'本地' is not one of …".
     if (const auto inner = translated(text.substr(sign), level))
       return std::string(text.substr(0, sign)) + *inner;
   }
@@ -356,10 +356,10 @@ std::optional<std::string> MessageTable::whole(std::string_view text, int depth,
   for (const Pattern& pattern : patterns_) {
     const auto values = match(pattern.literals, text);
     if (!values) continue;
-    // "{} rounds" is said of a number alone, not of whatever ends in "rounds".
+    // "{} rounds" applies only to a number, not to anything that ends in "rounds".
     const bool of_number = !messages_[pattern.message].plural.empty();
     if (of_number && (has_letter(values->front()) || values->front().find(": ") != npos)) continue;
-    // What stands in brackets at the end is a remark on all of the text, and a full stop ends it.
+    // Brackets at the end contain a remark on the whole text, and a full stop ends it.
     const bool open_end = allowed == Values::of_one_part && pattern.literals.back().empty();
     if (open_end && text.ends_with('.')) continue;
     if (open_end && text.ends_with(')') && values->back().find(" (") != std::string_view::npos)
@@ -370,7 +370,7 @@ std::optional<std::string> MessageTable::whole(std::string_view text, int depth,
     const bool fits = std::ranges::all_of(*values, [&](const std::string_view& value) {
       if (allowed == Values::of_one_part && has_several_clauses(value)) return false;
       if (!is_balanced(value)) return false;
-      // What has hardly a word of its own, as "{} at {}", is said of plain values and of messages.
+      // A message with hardly any words, such as "{} at {}", takes only plain values and messages.
       return !pattern.weak || pattern.as_is[static_cast<std::size_t>(&value - values->data())] ||
              is_plain_value(value) ||
              (depth < kMaxDepth && whole(value, depth + 1, Values::of_one_part));
@@ -389,7 +389,7 @@ std::string MessageTable::filled(const Pattern& pattern,
     if (!piece.placeholder) break;
     const std::size_t at = place_of(*piece.placeholder, pattern.names, next++);
     if (at >= values.size()) continue;
-    // What somebody else wrote stays as it is.
+    // Text written by others stays unchanged.
     const bool quoted =
         pattern.literals[at].ends_with('\'') && pattern.literals[at + 1].starts_with('\'');
     if (quoted || pattern.as_is[at])
@@ -408,7 +408,7 @@ std::optional<std::string> MessageTable::in_parts(std::string_view text, Level l
   for (const auto& [end, translation] : kEnds)
     if (text.ends_with(end) && text.size() > 1)
       if (const auto sentence = translated(text.substr(0, text.size() - 1), level)) {
-        // A line that goes on in the next one may end as its language wants it.
+        // A line continued on the next one may end according to its language.
         const bool ended = std::ranges::any_of(
             kEnds, [&](const auto& one) { return sentence->ends_with(one.second); });
         return ended || sentence->ends_with("、") ? *sentence : *sentence + translation;
@@ -419,14 +419,14 @@ std::optional<std::string> MessageTable::in_parts(std::string_view text, Level l
     if (auto found = with_brackets(text, level)) return found;
   for (std::size_t i = level.joint; i < kJoints.size(); ++i) {
     const std::vector<std::string_view> parts = split_outside_brackets(text, kJoints[i].english);
-    // A part has none of these joints left, and those before were tried in vain.
+    // A part contains none of these joints, and the earlier ones did not match.
     if (parts.size() > 1)
       if (auto found = joined(parts, {level.depth, i + 1})) return found;
   }
   return beside_number(text, level);
 }
 
-// A message may hold the joint itself: the longest run of parts that is one counts.
+// A message may itself contain the joint: the longest run of parts that is a message counts.
 std::optional<std::string> MessageTable::joined(const std::vector<std::string_view>& parts,
                                                 Level level) const {
   constexpr std::size_t kMaxRun = 4;
@@ -444,7 +444,7 @@ std::optional<std::string> MessageTable::joined(const std::vector<std::string_vi
       if (found) taken = run;
     }
     if (!found) found = translated(parts[i], level);
-    // Half a sentence in each language is worse than all of it in one.
+    // A sentence half in each language is worse than one entirely in either.
     if (!found && joint.of_prose && is_prose(parts[i])) return std::nullopt;
     changed = changed || found;
     out += (i > 0 ? std::string(joint.translation) : "") + found.value_or(std::string(parts[i]));

@@ -6,18 +6,17 @@
 
 namespace assay::lang {
 
-/// A text of Assay and what it is in another language.
+/// A text of Assay's and its translation.
 struct Message {
   std::string english;
-  std::string plural;  ///< its form for several, of "{} round" and the like; or empty
+  std::string plural;  ///< its plural, for messages such as "{} round"; or empty
   std::string translation;
   int line = 0;  ///< of its msgid
 };
 
-/// The messages of a file in gettext's format (.po): msgid, msgid_plural, msgstr and msgstr[0],
-/// with comments. The entry of the empty msgid, gettext's header, is passed over, and so is what
-/// has no translation. Throws Error of kind config with the line ("zh_CN/help.po:12") for anything
-/// else.
+/// The messages in a file of gettext's format (.po): msgid, msgid_plural, msgstr and msgstr[0],
+/// with comments. Skips the entry with the empty msgid, gettext's header, and entries without a
+/// translation. Throws Error of kind config with the line ("zh_CN/help.po:12") for anything else.
 [[nodiscard]] std::vector<Message> read_po(std::string_view text, const std::string& file);
 
 }  // namespace assay::lang

@@ -7,7 +7,7 @@
 namespace assay::micro {
 namespace {
 
-// Blocks of `kDepth` × (a tile's columns) of b stay in the first-level cache, kRows × kDepth of a
+// Keeps blocks of `kDepth` × (a tile's columns) of b in the first-level cache, kRows × kDepth of a
 // in the second, kDepth × kColumns of b in the third.
 constexpr std::size_t kDepth = 384;
 constexpr std::size_t kRows = 168;  // a multiple of every kernel's rows: 14, 6, 4
@@ -28,7 +28,7 @@ struct Vector512 {
 };
 
 // One tile of Rows × (Vectors · lanes) in registers: `a` is packed as depth × Rows, `b` (aligned)
-// as depth × columns; the tile is put to, or added to, the rows at `c`, `stride` floats apart.
+// as depth × columns; the tile is stored in, or added to, the rows at `c`, `stride` floats apart.
 template <typename V, std::size_t Rows, std::size_t Vectors>
 [[gnu::always_inline]] inline void tile(const float* a, const float* b, std::size_t depth, float* c,
                                         std::size_t stride, bool add) {
@@ -52,7 +52,7 @@ template <typename V, std::size_t Rows, std::size_t Vectors>
     for (std::size_t j = 0; j < Vectors; ++j) {
       float* const to = c + i * stride + j * V::kLanes;
       if (add) {
-        Vector before;  // rows of c need not be aligned
+        Vector before;  // rows of c may be unaligned
         std::memcpy(&before, to, sizeof before);
         sum[i][j] += before;
       }
@@ -87,7 +87,7 @@ __attribute__((target("avx512f"))) void tile_avx512(const float* a, const float*
 }
 #endif
 
-// The binary travels between machines, so the choice is made when it runs.
+// The binary travels between machines, so the choice is made at run time.
 std::vector<Kernel> usable_kernels() {
   std::vector<Kernel> kernels;
 #if defined(__x86_64__)
@@ -161,7 +161,7 @@ struct Gemm::Impl {
     }
   }
 
-  // A tile at the lower or right edge of c, where not all of it may be written.
+  // A tile at the lower or right edge of c, which may be written only in part.
   void edge_tile(const float* a, const float* b, std::size_t depth, float* c, std::size_t size,
                  std::size_t rows, std::size_t columns, bool add) const {
     kernel.tile(a, b, depth, out.get(), kernel.columns, false);

@@ -17,10 +17,10 @@
 namespace assay::micro {
 namespace {
 
-// A step holds as many products as fill this time: logging stays below a hundred lines a second.
+// A step has as many products as fill this time: under a hundred lines a second are logged.
 constexpr double kStepSeconds = 0.01;
-// Entries are whole numbers from -4 to 4: every sum of up to 2^20 of their products is exact in a
-// float in any order of summation, so a correct result is correct to the last bit.
+// Entries are whole numbers from -4 to 4: any sum of up to 2^20 of their products is exact in a
+// float in any order, so a correct result is correct to the last bit.
 constexpr int kMaxEntry = 4;
 constexpr std::int64_t kMaxSize = 16384;
 
@@ -46,7 +46,7 @@ struct MatmulSettings {
   }
 };
 
-// Eight partial sums, so that the additions need not wait for each other.
+// Uses eight partial sums, so that the additions need not wait for each other.
 template <typename T>
 double dot(const float* x, const T* y, std::size_t size) {
   double sums[8] = {};
@@ -74,7 +74,7 @@ class Problem {
     for (float& entry : b_) entry = draw();
   }
 
-  /// Changes a, so that the previous product is no longer a correct result.
+  /// Changes a, so that the previous product becomes wrong.
   void advance(std::int64_t step) {
     float* row = a_.data() + static_cast<std::size_t>(step) % size_ * size_;
     for (std::size_t i = 0; i < size_; ++i) row[i] = draw();
@@ -85,8 +85,8 @@ class Problem {
   }
 
   /// Freivalds' check: the largest |c·x - a·(b·x)| for a new random vector x of ones and minus
-  /// ones. Zero for the right product; a single wrong entry never escapes it, and a wrong row
-  /// escapes with a chance of at most one half per step.
+  /// ones. Zero for the right product; it always finds a single wrong entry, and misses a wrong row
+  /// with a chance of at most one half per step.
   [[nodiscard]] double residual() {
     for (float& entry : x_) entry = (random_() & 1U) != 0 ? 1.0F : -1.0F;
     for (std::size_t i = 0; i < size_; ++i) bx_[i] = dot(b_.data() + i * size_, x_.data(), size_);
@@ -140,7 +140,7 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  /// One product; gives the seconds it took.
+  /// Computes one product; returns the seconds it took.
   double multiply() {
     const std::int64_t begin = mono_now_ns();
     start_.arrive_and_wait();
@@ -160,7 +160,7 @@ class Team {
   Problem& problem_;
   std::size_t size_;
   std::vector<Gemm> gemms_;
-  bool over_ = false;  // written before, read after the start barrier
+  bool over_ = false;  // written before and read after the start barrier
   std::barrier<> start_;
   std::barrier<> done_;
   std::vector<std::jthread> helpers_;
@@ -176,7 +176,7 @@ int run_matmul(const MatmulSettings& settings, const workload::Place& place, per
   Team team(problem, settings.size, settings.threads);
   const double n = static_cast<double>(settings.size);
   const double flops = 2 * n * n * n;
-  team.multiply();  // warms caches and clocks up
+  team.multiply();  // warms up caches and clocks
   const double once = std::max(1e-7, std::min(team.multiply(), team.multiply()));
   const auto products =
       static_cast<std::int64_t>(std::clamp(std::round(kStepSeconds / once), 1.0, 100000.0));

@@ -49,7 +49,7 @@ int run_null(const NullSettings& settings, const workload::Place& place, perflog
   double loss = settings.loss_start;
   std::int64_t done = 0;
   while (done < settings.steps && workload::stop_signal() == 0) {
-    // Deadlines are absolute, so lateness and jitter do not add up.
+    // Uses absolute deadlines, so that lateness and jitter do not add up.
     const double position = static_cast<double>(done + 1) + settings.jitter * offset(random);
     if (step_ns > 0) workload::sleep_until(start + static_cast<std::int64_t>(position * step_ns));
     if (workload::stop_signal() != 0) break;

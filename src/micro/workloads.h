@@ -6,9 +6,8 @@
 
 namespace assay::micro {
 
-/// The workloads that need only this machine's CPU: `null` emits PerfLog at a given rate and
-/// does nothing else, which measures the harness; `matmul` multiplies matrices and verifies every
-/// step.
+/// The workloads that need only this machine's CPU: `null` emits PerfLog at a given rate and does
+/// nothing else, to measure the harness; `matmul` multiplies matrices and verifies every step.
 [[nodiscard]] std::vector<workload::Workload> workloads();
 
 [[nodiscard]] workload::Workload null_workload();

@@ -20,7 +20,7 @@ constexpr std::string_view kFirst = "assay pack ";
 constexpr std::string_view kRun = "run ";
 constexpr std::string_view kFiles = "files ";
 constexpr std::size_t kMaxLine = 8192;
-// More than any disk holds, and so little that no sum of sizes overflows.
+// Larger than any disk, yet small enough that sums of sizes cannot overflow.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 60;
 
 }  // namespace

@@ -28,12 +28,12 @@ inline constexpr std::size_t kHashLine = 65;  ///< 64 digits and a newline
 [[nodiscard]] std::string tail_text(const Contents& contents);
 [[nodiscard]] std::size_t tail_size(const Contents& contents) noexcept;
 
-/// Reads the text before the content, in pieces of any size.
+/// Reads the text before the content from pieces of any size.
 class HeadReader {
  public:
   explicit HeadReader(std::string where) : where_(std::move(where)) {}
-  /// Gives the bytes that it took: all of them unless the head ends inside. Throws Error of kind
-  /// config at `where` for anything that is not a head.
+  /// Returns the number of bytes consumed: all of them unless the head ends within. Throws Error of
+  /// kind config at `where` if it is not a head.
   std::size_t feed(std::string_view bytes);
   [[nodiscard]] bool complete() const noexcept { return complete_; }
   [[nodiscard]] const Contents& contents() const noexcept { return contents_; }
@@ -46,11 +46,11 @@ class HeadReader {
   [[noreturn]] void fail(const std::string& what, const std::string& advice = {}) const;
 
   std::string where_;
-  std::string line_;  // that is not whole yet
+  std::string line_;  // an incomplete line
   std::size_t lines_ = 0;
   std::size_t taken_ = 0;
   std::size_t expected_ = 0;  // files
-  std::uint64_t total_ = 0;   // bytes of the files so far
+  std::uint64_t total_ = 0;   // total size of the files so far
   bool complete_ = false;
   Contents contents_;
 };

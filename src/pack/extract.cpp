@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A packed run, read up to the end of its list of files.
+// A packed run that has been read up to the end of its file list.
 class Opened {
  public:
   Opened(const fs::path& file, int threads)
@@ -64,7 +64,7 @@ class Opened {
   std::string rest_;
 };
 
-// Writes the files below a folder that it has made itself, so that nothing in it is a link.
+// Writes files below a folder that it created itself, so that nothing in it is a link.
 class FolderSink : public FileSink {
  public:
   explicit FolderSink(fs::path folder) : folder_(std::move(folder)) {}
@@ -94,7 +94,7 @@ class FolderSink : public FileSink {
 
 void require_room(const fs::path& folder, std::uint64_t bytes) {
   struct statvfs info {};
-  if (::statvfs(folder.c_str(), &info) != 0) return;  // writing tells
+  if (::statvfs(folder.c_str(), &info) != 0) return;  // writing will report it
   const std::uint64_t room = std::uint64_t{info.f_bavail} * info.f_frsize;
   if (bytes > room)
     throw Error(ErrorKind::environment,

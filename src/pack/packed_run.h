@@ -9,7 +9,7 @@
 
 #include "core/enum_names.h"
 
-/// A run as one file that can be checked and opened anywhere (docs/travel.md has the format).
+/// A run as a single file that can be checked and opened anywhere (docs/travel.md has the format).
 namespace assay::pack {
 
 inline constexpr int kFormat = 1;
@@ -18,10 +18,10 @@ inline constexpr std::string_view kExtension = ".assay";
 struct PackedFile {
   std::string path;  ///< relative to the run directory, with '/'
   std::uint64_t bytes = 0;
-  std::string sha256{};  ///< of its content, 64 lower-case hex digits
+  std::string sha256{};  ///< of the content, 64 lower-case hex digits
 };
 
-/// The contents of a packed run, sorted by path.
+/// The content of a packed run, sorted by path.
 struct Contents {
   std::string run_id;
   std::vector<PackedFile> files;
@@ -29,38 +29,38 @@ struct Contents {
   [[nodiscard]] std::uint64_t bytes() const noexcept;  ///< of all files
 };
 
-/// A hash of all paths, sizes and hashes, in hex: the same for the same files. Of contents with the
-/// hashes of their files, as write and verify give them.
+/// A hash of all paths, sizes and hashes, in hex: identical for identical files. Requires contents
+/// with file hashes, as write and verify return them.
 [[nodiscard]] std::string digest(const Contents& contents);
 
-/// Called on the thread that packs or unpacks, with bytes of content.
+/// Called with bytes of content on the thread that packs or unpacks.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t of)>;
 
 struct Options {
-  int threads = 0;      ///< that compress or decompress; 0: one a processor. No byte depends on it
-  Progress progress{};  ///< may throw to end it
+  int threads = 0;      ///< for (de)compression; 0: one per processor. Does not affect the result
+  Progress progress{};  ///< may throw to stop it
 };
 
 struct Written {
   Contents contents;
   std::uint64_t packed_bytes = 0;
-  /// Regular files that are not part of a finished run (locks, notes of the controller), links and
-  /// devices, by their paths.
+  /// Paths of regular files that are not part of a finished run (locks, the controller's notes),
+  /// links and devices.
   std::vector<std::string> left_out;
 };
 
-/// Packs the run in `run_dir` into the new file `out`; the same run gives the same bytes with the
-/// same version of zstd. `out` appears when it is whole and on the disk; what was there before is
-/// replaced. Throws Error of kind usage for what is no run or goes on, and of kind environment for
-/// a file that cannot be read or changes meanwhile.
+/// Packs the run in `run_dir` into the new file `out`; the same run yields the same bytes with the
+/// same version of zstd. `out` appears, replacing any existing file, once it is complete and on
+/// disk. Throws Error of kind usage if it is not a run or in progress, and of kind environment if a
+/// file cannot be read or changes meanwhile.
 Written write(const std::filesystem::path& run_dir, const std::filesystem::path& out,
               const Options& options = {});
 
-/// A problem with a file of a packed run.
+/// A flaw of a file in a packed run.
 enum class Flaw {
-  changed,  ///< it has another content than when it was packed
-  damaged,  ///< a part of it, or its hash, cannot be decompressed
-  cut,      ///< the packed run ends inside it
+  changed,  ///< its content differs from when it was packed
+  damaged,  ///< part of it, or its hash, cannot be decompressed
+  cut,      ///< the packed run ends within it
   missing,  ///< the packed run ends before it
 };
 
@@ -78,29 +78,28 @@ struct FlawedFile {
 struct Check {
   Contents contents;
   std::vector<FlawedFile> files{};   ///< sorted by path
-  std::vector<std::string> whole{};  ///< problems of the whole: "3 bytes after its end"
+  std::vector<std::string> whole{};  ///< flaws beyond single files: "3 bytes after its end"
 
   [[nodiscard]] bool ok() const noexcept { return files.empty() && whole.empty(); }
 };
 
-// All of these throw Error of kind config for a file that is no packed run, is of a newer format,
-// or whose list of files is damaged or must not be unpacked: a path that leaves the folder, a path
-// twice, a file that another one needs as its folder; and of kind environment when something
-// cannot be read or written. Nothing in the file is trusted: what it declares is the most that is
-// written, and memory is bounded.
+// All of these throw Error of kind config if the file is not a packed run, has a newer format, or
+// its file list is damaged or unsafe to unpack (a path outside the folder, a repeated path, a file
+// where another needs a folder), and of kind environment if something cannot be read or written.
+// Nothing in the file is trusted: no more than it declares is written, and memory is bounded.
 
-/// The list of files, without hashes. Reads no more than that.
+/// Reads only the list of files, without hashes.
 [[nodiscard]] Contents list(const std::filesystem::path& file);
 
-/// Checks every file against its hash, and writes nothing.
+/// Checks every file against its hash without writing anything.
 [[nodiscard]] Check verify(const std::filesystem::path& file, const Options& options = {});
 
-/// Asked about the unpacked files, in a folder that has another name yet; false: they are removed.
+/// Called with the unpacked files while their folder has a temporary name; false removes them.
 using Accept = std::function<bool(const std::filesystem::path& unpacked)>;
 
-/// Unpacks into the new folder `folder`, which appears when every file was right and `accept`
-/// (when there is one) has said yes. Throws Error of kind usage when `folder` exists and is not an
-/// empty folder, of kind environment when the disk has less room than the packed run declares.
+/// Unpacks into the new folder `folder`, which appears once every file is right and `accept`, if
+/// given, has agreed. Throws Error of kind usage if `folder` exists and is not an empty folder, of
+/// kind environment if the disk has less room than the packed run declares.
 [[nodiscard]] Check extract(const std::filesystem::path& file, const std::filesystem::path& folder,
                             const Options& options = {}, const Accept& accept = {});
 

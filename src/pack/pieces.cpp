@@ -18,7 +18,7 @@ namespace assay::pack {
 
 namespace {
 
-// The level of the zstd program. Logs shrink to a tenth; higher levels gain little.
+// The zstd program's default level. Logs shrink to a tenth; higher levels gain little.
 constexpr int kLevel = 3;
 
 constexpr std::uint32_t kTableMagic = 0x184D2A5E;
@@ -26,7 +26,7 @@ constexpr std::uint32_t kTableEnd = 0x8F92EAB1;
 constexpr std::size_t kTableHead = 8;
 constexpr std::size_t kTableFoot = 9;
 constexpr std::size_t kTableEntry = 8;
-constexpr std::size_t kMaxPieces = std::size_t{1} << 27;  // what fits into a table
+constexpr std::size_t kMaxPieces = std::size_t{1} << 27;  // the most that fits into a table
 
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
@@ -145,14 +145,14 @@ std::string PieceReader::read_at(std::uint64_t at, std::size_t size) const {
         ::pread(file_.get(), out.data() + filled, size - filled, static_cast<off_t>(at + filled));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw system_error(ErrorKind::environment, "cannot read", path_.string(), errno);
-    if (n == 0) break;  // it became shorter: what is missing does not decompress
+    if (n == 0) break;  // the file was truncated: what is missing will not decompress
     filled += static_cast<std::size_t>(n);
   }
   out.resize(filled);
   return out;
 }
 
-// The table is used when it describes the file to its last byte.
+// The table is used only if it accounts for the file to its last byte.
 bool PieceReader::read_table() {
   if (file_bytes_ < kTableHead + kTableFoot) return false;
   const std::string foot = read_at(file_bytes_ - kTableFoot, kTableFoot);
@@ -180,7 +180,7 @@ bool PieceReader::read_table() {
   return true;
 }
 
-// Without a table the pieces are found one after the other, up to the first that is not whole.
+// Without a table, finds the pieces one by one, up to the first incomplete one.
 void PieceReader::walk() {
   const std::size_t most = ZSTD_compressBound(kPieceBytes);
   for (std::uint64_t at = 0; at < file_bytes_ && frames_.size() < kMaxPieces;) {

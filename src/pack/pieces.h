@@ -13,32 +13,32 @@
 
 namespace assay::pack {
 
-// One stream of bytes, cut into pieces of up to kPieceBytes, each a zstd frame with its size and
-// checksum; then the table of Zstandard's seekable format, which finds the pieces after a damaged
-// one. 'zstd -d' reads it too.
+// A stream of bytes in pieces of up to kPieceBytes, each a zstd frame with its size and checksum,
+// followed by the table of Zstandard's seekable format, which locates the pieces after a damaged
+// one. 'zstd -d' can also read it.
 
 inline constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 
-/// Compresses on threads of its own, writes on the caller's.
+/// Compresses on its own threads, writes on the caller's.
 class PieceWriter {
  public:
-  /// `out` is open for writing and outlives it. `path` is for errors.
+  /// `out` must be open for writing and outlive this. `path` is for errors.
   PieceWriter(int out, std::filesystem::path path, int threads);
   ~PieceWriter();
   PieceWriter(const PieceWriter&) = delete;
   PieceWriter& operator=(const PieceWriter&) = delete;
 
-  /// Throws Error of kind environment when it cannot write.
+  /// Throws Error of kind environment if writing fails.
   void append(std::string_view bytes);
-  /// Ends the piece here when it holds `least` bytes or more: damage goes no further than a piece.
+  /// Ends the piece here if it holds at least `least` bytes: damage stays within a piece.
   void end_piece(std::size_t least);
-  /// The last piece and the table; gives the bytes written in all.
+  /// Writes the last piece and the table; returns the total number of bytes written.
   std::uint64_t finish();
 
  private:
   struct Packed {
     std::string bytes;
-    std::uint32_t size = 0;  // before
+    std::uint32_t size = 0;  // uncompressed
   };
   struct Entry {
     std::uint32_t packed = 0;
@@ -57,10 +57,10 @@ class PieceWriter {
   std::uint64_t written_ = 0;
 };
 
-/// Reads pieces in order, decompressing ahead on threads of its own.
+/// Reads pieces in order and decompresses ahead on its own threads.
 class PieceReader {
  public:
-  /// Throws Error of kind environment when the file cannot be read.
+  /// Throws Error of kind environment if the file cannot be read.
   PieceReader(const std::filesystem::path& file, int threads);
   ~PieceReader();
   PieceReader(const PieceReader&) = delete;
@@ -68,11 +68,11 @@ class PieceReader {
 
   struct Piece {
     std::size_t size = 0;                ///< of its content
-    std::optional<std::string> bytes{};  ///< nothing: it is damaged
+    std::optional<std::string> bytes{};  ///< nothing if it is damaged
   };
-  /// Nothing: there are no more.
+  /// Returns nothing at the end.
   [[nodiscard]] std::optional<Piece> next();
-  /// Whether all bytes of the file belong to pieces or to their table.
+  /// Whether all of the file's bytes belong to pieces or their table.
   [[nodiscard]] bool whole() const noexcept { return whole_; }
   [[nodiscard]] std::uint64_t file_bytes() const noexcept { return file_bytes_; }
 

@@ -14,7 +14,7 @@ Unfolder::Unfolder(Contents contents, FileSink* sink)
   begin_files();
 }
 
-// Files without content begin and end at once.
+// Empty files begin and end at once.
 void Unfolder::begin_files() {
   while (file_ < contents_.files.size()) {
     const PackedFile& file = contents_.files[file_];
@@ -44,7 +44,7 @@ void Unfolder::skip(std::uint64_t count) {
   take({}, count);
 }
 
-// `bytes` is empty when they are not known.
+// `bytes` is empty if their content is unknown.
 void Unfolder::take(std::string_view bytes, std::uint64_t count) {
   while (count > 0) {
     std::uint64_t part = count;
@@ -91,7 +91,7 @@ Check Unfolder::finish(bool whole) {
       flaw = at_ > 0 ? Flaw::cut : Flaw::missing;
     else if (i > file_)
       flaw = Flaw::missing;
-    // A file that is not whole is not named a second time for its hash, which came after it.
+    // An incomplete file is not reported again for its hash, which comes later.
     const std::string_view line =
         std::string_view(tail_).substr(std::min(tail_.size(), i * kHashLine), kHashLine);
     const bool known = line.size() == kHashLine && line.back() == '\n' &&

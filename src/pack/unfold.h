@@ -13,27 +13,26 @@
 
 namespace assay::pack {
 
-/// Gets the content of the files, one after the other.
+/// Receives the files' content, one file after another.
 class FileSink {
  public:
   virtual ~FileSink() = default;
-  /// Begins the next file of the list.
+  /// Begins the list's next file.
   virtual void begin(const PackedFile& file) = 0;
   virtual void append(std::string_view bytes) = 0;
   virtual void end() = 0;
 };
 
-/// Takes the stream of a packed run apart after its head: content and hashes. Pure but for what
-/// the sink does.
+/// Splits a packed run's stream after its head into content and hashes. Pure except for the sink.
 class Unfolder {
  public:
   /// `sink` may be null.
   Unfolder(Contents contents, FileSink* sink);
-  /// The next bytes of the stream.
+  /// Handles the next bytes of the stream.
   void feed(std::string_view bytes);
-  /// As many bytes that cannot be known.
+  /// Skips this many unknown bytes.
   void skip(std::uint64_t count);
-  /// The stream has ended. `whole`: nothing of it is known to be missing.
+  /// Ends the stream. `whole`: no part is known to be missing.
   [[nodiscard]] Check finish(bool whole);
   /// Bytes of content so far.
   [[nodiscard]] std::uint64_t done() const noexcept { return done_; }
@@ -47,9 +46,9 @@ class Unfolder {
 
   Contents contents_;
   FileSink* sink_;
-  std::vector<std::string> found_;          // hashes of the files that are complete
+  std::vector<std::string> found_;          // hashes of complete files
   std::vector<std::optional<Flaw>> flaws_;  // by file
-  std::size_t file_ = 0;                    // that content goes into
+  std::size_t file_ = 0;                    // index of the file receiving content
   std::uint64_t at_ = 0;                    // within that file
   bool begun_ = false;
   Sha256 hash_;

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
-// Small files share a piece, because alone they shrink less; this many bytes of them do.
+// Small files share a piece of this many bytes, because they compress less individually.
 constexpr std::size_t kGroupBytes = std::size_t{64} << 10;
 
 bool is_text(std::string_view name) {
@@ -60,7 +60,7 @@ void collect(const fs::path& run, Written& out) {
   std::ranges::sort(out.left_out);
 }
 
-// The file under a name that nobody knows yet; removed unless it is given its own.
+// A file under a temporary name; removed unless it is given its own.
 class NewFile {
  public:
   explicit NewFile(const fs::path& target) : target_(target) {

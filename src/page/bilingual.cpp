@@ -19,7 +19,7 @@ namespace {
 
 using lang::Language;
 
-// language.js has the same lists.
+// The same lists as in language.js.
 constexpr std::array<std::string_view, 5> kUntouched{"script", "style", "code", "pre", "textarea"};
 constexpr std::array<std::string_view, 5> kAttributes{"title", "aria-label", "data-label",
                                                       "placeholder", "alt"};
@@ -50,7 +50,7 @@ bool is_untouched(std::string_view tag) {
   return std::ranges::find(kUntouched, tag_name(tag)) != kUntouched.end() || is_name(tag);
 }
 
-// Where the element ends within which `html` begins; it may hold elements of its own name.
+// The end of the element inside which `html` begins; it may contain elements of the same name.
 std::size_t end_of_element(std::string_view html, std::string_view name) {
   const std::string open = "<" + std::string(name);
   const std::string close = "</" + std::string(name);
@@ -64,7 +64,7 @@ std::size_t end_of_element(std::string_view html, std::string_view name) {
   return std::min(end, html.size());
 }
 
-/// Goes over a page once and keeps every text that is another one in Chinese.
+/// Goes through a page once and collects every text that differs in Chinese.
 class Translator {
  public:
   explicit Translator(Language first) : first_(first) {}
@@ -90,7 +90,7 @@ class Translator {
     return out;
   }
 
-  /// {"first": "zh", "texts": [["Summary", "汇总"], …], "order": [0, …]}: in which order they come.
+  /// {"first": "zh", "texts": [["Summary", "汇总"], …], "order": [0, …]}, in order of occurrence.
   [[nodiscard]] Json words() const {
     Json texts = Json::array();
     for (const auto& [english, chinese] : texts_) texts.push_back({english, chinese});
@@ -98,7 +98,7 @@ class Translator {
   }
 
  private:
-  // An escaped text, of an element or attribute, with the blanks at its ends.
+  // An escaped text of an element or attribute, including the blanks at its ends.
   std::string text(std::string_view escaped) {
     constexpr std::string_view kBlank = " \n\t";
     constexpr std::string_view kUnbreakable = "&nbsp;";
@@ -166,7 +166,7 @@ std::string translated_page(Translator& translator, std::string_view html) {
   return out;
 }
 
-// JSON within a page: no text can end the element that holds it.
+// JSON within a page, where no text can end the enclosing element.
 std::string safe_json(const Json& json) {
   std::string out;
   for (const char c : dump_line(json)) {

@@ -7,13 +7,13 @@
 
 namespace assay::page {
 
-/// A page of document() for readers of both languages: its texts in `first`, those of the other
-/// language with it, and a button that changes over. The titles and labels of elements are texts,
-/// too; what stands in <code>, <pre>, <script> and <style> is not, nor what is in an element with
-/// translate="no", as names are. Needs no network, and without scripts the page stays in `first`.
+/// A page from document() for readers of both languages: shows its texts in `first`, contains them
+/// in the other language, and has a button to switch. Titles and labels of elements are texts too;
+/// the content of <code>, <pre>, <script> and <style> is not, nor that of elements with
+/// translate="no", such as names. Needs no network; without scripts the page stays in `first`.
 [[nodiscard]] std::string bilingual(std::string_view html, lang::Language first);
 
-/// The page in one language alone, without a script: for a server that knows who reads it.
+/// The page in a single language, without a script, for a server that knows its reader.
 [[nodiscard]] std::string in_language(std::string_view html, lang::Language language);
 
 /// bilingual() in the reader's language.

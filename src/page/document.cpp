@@ -7,7 +7,7 @@ namespace assay::page {
 
 namespace {
 
-// The name of a script in a content security policy: "sha256-" and base64.
+// A script's name in a content security policy: "sha256-" and base64.
 std::string hash_source(std::string_view hex) {
   static constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -10,13 +10,12 @@
 
 namespace assay::page {
 
-/// Text for HTML and XML, in content and in attributes in double quotes: made printable, markup
-/// escaped, and without the code points that XML 1.0 does not allow.
+/// Escapes text for HTML and XML content and for attributes in double quotes: makes it printable,
+/// escapes markup, and removes code points that XML 1.0 does not allow.
 [[nodiscard]] std::string escape_markup(std::string_view text);
 
-/// Markup that is well-formed and safe to put on a page. Text becomes Html only by way of text(),
-/// markup() and fill() (page/template.h), which escape it; the constructor is for what Assay itself
-/// wrote.
+/// Well-formed markup that is safe on a page. Text becomes Html only through text(), markup() and
+/// fill() (page/template.h), which escape it; the constructor is for Assay's own markup.
 class Html {
  public:
   Html() = default;
@@ -37,12 +36,12 @@ class Html {
   std::string markup_;
 };
 
-/// A name that somebody gave, as that of a case: bilingual() leaves it as it is.
+/// A name given by a person, such as a case's; bilingual() does not translate it.
 [[nodiscard]] inline Html as_name(std::string_view name) {
   return Html("<span translate=\"no\">" + escape_markup(name) + "</span>");
 }
 
-/// An argument of markup(): numbers and Html as they are, text escaped.
+/// An argument of markup(): numbers and Html are used as they are, text is escaped.
 inline const std::string& as_markup(const Html& html) {
   return html.str();
 }
@@ -57,8 +56,8 @@ requires(std::is_arithmetic_v<Number> && !std::same_as<Number, char> &&
 template <class Argument>
 using AsMarkup = std::remove_cvref_t<decltype(as_markup(std::declval<const Argument&>()))>;
 
-/// fmt::format() for a piece of markup: "<b>{}</b> {:.1f}". Every argument that is text is escaped.
-/// For drawings and single elements; whatever has structure is a template.
+/// fmt::format() for markup: "<b>{}</b> {:.1f}". All text arguments are escaped. For drawings and
+/// single elements; anything with structure should be a template.
 template <class... Arguments>
 [[nodiscard]] Html markup(fmt::format_string<AsMarkup<Arguments>...> form,
                           const Arguments&... arguments) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 
-// As a terminal shows it, in the reader's language.
+// The cell as shown on a terminal, in the reader's language.
 std::string one_line(const Cell& cell) {
   std::string clean = printable(cell.shown == Shown::translated     ? lang::tr(cell.text)
                                 : cell.shown == Shown::if_a_message ? lang::tr_whole(cell.text)
@@ -56,7 +56,7 @@ std::vector<std::size_t> widths_of(const Table& table, std::size_t room, Least l
   return widths;
 }
 
-/// Without the columns that there is no room for.
+/// The table without the columns for which there is no room.
 Table narrowed(Table table, std::size_t room) {
   while (total_of(widths_of(table, room, Least::soft)) > room) {
     const auto first = std::ranges::max_element(table.columns, {}, &Column::leave_out);
@@ -87,7 +87,7 @@ std::string class_of(const Column& column, std::string_view cell) {
 }
 
 std::string html_cell(const Column& column, const Cell& cell, bool heading, bool labeled) {
-  // What belongs to a name is no text to translate; the label of its column is.
+  // The title of a name is not translated; its column's label is.
   const bool is_name = cell.shown == Shown::as_it_is && !cell.html;
   const std::string tooltip = attribute("title", cell.title);
   std::string out = heading ? "<th scope=\"row\"" : "<td" + class_of(column, cell.css);

@@ -33,7 +33,7 @@ class Filler {
     return *found;
   }
 
-  // The name within the tag at the start of the rest, and the rest behind it.
+  // Returns the name in the tag at the start of the rest and removes the tag.
   std::string_view take(std::string_view open, std::string_view close) {
     const auto end = rest_.find(close);
     if (end == std::string_view::npos) fail("not closed:", rest_.substr(0, 20));
@@ -57,7 +57,7 @@ class Filler {
     if (shown && !(after_tag && before_tag)) out_ += ' ';
   }
 
-  // Up to the end of the section `name`, or of the whole form.
+  // Goes up to the end of the section `name`, or of the whole form.
   void section(std::string_view name, bool shown) {
     while (!rest_.empty()) {
       if (rest_.starts_with("{{{")) {

@@ -10,7 +10,7 @@
 
 namespace assay::page {
 
-/// A value for a placeholder. Text is escaped when the field is made.
+/// A value for a placeholder. Text is escaped on construction.
 class Field {
  public:
   Field(std::string_view name, std::string_view text)
@@ -42,12 +42,12 @@ class Field {
 ///     {{#name}}…{{/name}}    left out when the value is empty or false
 ///     {{\n}}                 a line break
 ///
-/// A line break in the form, with the indentation after it, is for its reader: between two tags
-/// it is left out, next to text it is a blank.
+/// A line break in the form, with the following indentation, only serves its reader: it is removed
+/// between two tags and becomes a blank next to text.
 ///
-/// Form and fields have to agree: a placeholder without a field, a field without a placeholder, a
-/// text where the form wants Html or the other way round, and a section that is not closed throw an
-/// Error of kind internal, whether or not the section is shown.
+/// Form and fields must agree: a placeholder without a field, a field without a placeholder, a text
+/// where the form wants Html or vice versa, and an unclosed section throw an Error of kind
+/// internal, whether or not the section is shown.
 [[nodiscard]] Html fill(const Asset& form, std::initializer_list<Field> fields);
 
 }  // namespace assay::page

@@ -41,7 +41,7 @@ bool within(char32_t code, const std::array<std::pair<char32_t, char32_t>, N>& r
       ranges, [&](const auto& range) { return code >= range.first && code <= range.second; });
 }
 
-// The character at the start of `text`, which is not empty. Text was made printable before.
+// The character at the start of `text`, which is not empty and already printable.
 Glyph next(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   const std::size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -108,11 +108,11 @@ std::string pad_left(std::string_view text, std::size_t columns) {
 
 namespace {
 
-// No line begins with these.
+// Characters that cannot begin a line.
 constexpr std::array<std::string_view, 14> kClosing{"，", "。", "、", "；", "：", "？", "！",
                                                     "）", "」", "》", "】", "”",  "’",  "…"};
 
-// No line ends with these.
+// Characters that cannot end a line.
 constexpr std::array<std::string_view, 6> kOpening{"（", "「", "《", "【", "“", "‘"};
 
 bool is_one_of(std::span<const std::string_view> signs, std::string_view glyph) {
@@ -123,8 +123,8 @@ bool ends_with_digit(std::string_view text) {
   return !text.empty() && text.back() >= '0' && text.back() <= '9';
 }
 
-// What stays together at the start of `text`, which starts with no blank: a word, or a wide
-// character with the signs that open before it and close behind it. A number has its "%".
+// The unbreakable part at the start of `text`, which does not start with a blank: a word, or a wide
+// character with opening signs before and closing signs after it. A number has its "%".
 std::string_view unbroken(std::string_view text) {
   std::size_t size = 0;
   bool wide = false;

@@ -19,10 +19,10 @@ enum class EventKind : std::uint8_t {
   step_end,
   init_evaluation,
   evaluate,
-  phase,  ///< of the program, at its end: PHASE with its name and the seconds it took
+  phase,  ///< PHASE: the end of a program's phase, with its name and duration in seconds
   finished,
   submit_info,
-  unknown,  ///< well-formed, with an event name that is not in the vocabulary, or with none
+  unknown,  ///< well-formed, but with an unknown event name or none
 };
 
 inline constexpr std::array<std::pair<EventKind, std::string_view>, 13> kEventNames{{
@@ -55,34 +55,34 @@ inline constexpr std::array<std::pair<EventKind, std::string_view>, 13> kEventNa
   return {};
 }
 
-/// One scalar of the event's payload.
+/// A scalar in the event's payload.
 struct Field {
   enum class Type : std::uint8_t { number, boolean, text, null };
   /// Unescaped. A scalar of an object inside `value` (or inside another top-level key) is
-  /// "outer.inner"; what is nested deeper, and arrays, are not listed.
+  /// "outer.inner"; arrays and deeper levels are not listed.
   std::string_view key;
-  /// A null that the value's "nonfinite" list names (see writer.h) is a number, NaN.
+  /// A null that is named in the value's "nonfinite" list (see writer.h) is a number, NaN.
   Type type = Type::null;
-  double number = 0;      ///< numbers (NaN and infinities included) and booleans (0 or 1)
+  double number = 0;      ///< for numbers (including NaN and infinities) and booleans (0 or 1)
   std::string_view text;  ///< for Type::text, still JSON-escaped
 };
 
-/// One PerfLog line. All views point into the parser's buffers and end with the callback.
+/// A PerfLog line. All views point into the parser's buffers and become invalid after the callback.
 struct Event {
   static constexpr std::int64_t kMissing = INT64_MIN;
   EventKind kind = EventKind::unknown;
   std::string_view name;
   std::int64_t time_ms = kMissing;  ///< wall clock, Unix epoch; from `metadata` or the top level
   std::int64_t mono_us = kMissing;  ///< CLOCK_MONOTONIC of the rank's host; Assay's own addition
-  /// The top level's `step`, else `step`, `global_steps` or `global_step` of the value, in this
-  /// order of preference.
+  /// The top level's `step`, or else the value's `step`, `global_steps` or `global_step`, in this
+  /// order.
   std::int64_t step = kMissing;
-  /// The fields of `value` and the other top-level keys (all but `event` and `metadata`), in the
-  /// order of the line; a key that occurs twice is listed twice.
+  /// The fields of `value` and the other top-level keys (except `event` and `metadata`), in the
+  /// order of the line; repeated keys appear repeatedly.
   std::span<const Field> fields;
   std::uint64_t line = 0;  ///< 1-based
 
-  /// The first field of that name, or nullptr.
+  /// The first field with that name, or nullptr.
   [[nodiscard]] const Field* find(std::string_view key) const noexcept {
     for (const Field& field : fields)
       if (field.key == key) return &field;
@@ -90,13 +90,13 @@ struct Event {
   }
 };
 
-/// What a parser met in one file.
+/// Statistics of parsing one file.
 struct ParseStats {
   std::uint64_t bytes = 0;
   std::uint64_t lines = 0;
   std::uint64_t events = 0;
-  std::uint64_t malformed = 0;  ///< lines with the PerfLog token but not a JSON object after it
-  std::uint64_t first_malformed = 0;  ///< line number, 0 when there is none
+  std::uint64_t malformed = 0;  ///< lines whose PerfLog token is not followed by a JSON object
+  std::uint64_t first_malformed = 0;  ///< line number; 0 if none
   /// The last line has no newline and breaks off inside a PerfLog line; not counted as malformed.
   bool truncated_tail = false;
 };

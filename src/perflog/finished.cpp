@@ -36,8 +36,8 @@ std::string unit_of(std::string_view short_name) {
   return short_name.empty() ? "samples/s" : std::string(short_name) + "/s";
 }
 
-// The rates of the newer families, "throughput(ips)_raw", even with a typo in the first
-// word ("throuhgput").
+// The rates of the newer families, "throughput(ips)_raw", even if the first word has a typo
+// ("throuhgput").
 std::optional<Throughput> parenthesized_rate(std::string_view key) {
   const std::size_t open = key.find('(');
   const std::size_t shut = key.find(')');
@@ -58,7 +58,7 @@ std::optional<Throughput> parenthesized_rate(std::string_view key) {
   return Throughput{unit_of(to_lower(key.substr(open + 1, shut - open - 1))), target};
 }
 
-// The rate of the older family, "training_sequences_per_second": over the raw training time.
+// The rate of the older family, "training_sequences_per_second", over the raw training time.
 std::optional<Throughput> old_style_rate(std::string_view key) {
   constexpr std::string_view prefix = "training_";
   constexpr std::string_view suffix = "_per_second";

@@ -10,15 +10,15 @@
 
 namespace assay::perflog {
 
-/// A quality that the workload reports at its end.
+/// A quality reported at the end of a workload.
 struct Quality {
-  std::string name;  ///< as the workload spells it ("final_acc1")
+  std::string name;  ///< in the workload's spelling ("final_acc1")
   double value = 0;  ///< finite
   Better better = Better::neither;
 };
 
-/// What a FINISHED event reports, whichever family of key names the workload uses. Everything is as
-/// the workload reports it; a value that is absent, not a number or not finite is nothing here.
+/// The content of a FINISHED event in any family of key names. Values are as the workload reports
+/// them; one that is absent, not a number or not finite is nothing here.
 struct FinishedSummary {
   std::optional<double> e2e_time_s;
   std::optional<double> init_time_s;
@@ -32,21 +32,21 @@ struct FinishedSummary {
   std::string rate_unit;          ///< "images/s", "sequences/s", "samples/s", "items/s", "tokens/s"
 
   std::optional<bool> converged;
-  std::optional<double> peak_flops;  ///< FLOP/s of one rank that the workload itself has measured
-  std::vector<Quality> quality;      ///< in the order of the event, without repetition
+  std::optional<double> peak_flops;  ///< of one rank, in FLOP/s, measured by the workload itself
+  std::vector<Quality> quality;      ///< in the event's order, without repetition
 
-  /// Keys whose number is NaN or infinite.
+  /// Keys with NaN or an infinite number.
   std::vector<std::string> nonfinite;
 };
 
 [[nodiscard]] FinishedSummary summarize_finished(const Event& event);
 
-/// What better means for a quality of that name: lower for losses, errors, perplexity; higher for
-/// accuracies, scores and areas; neither when the name does not show it.
+/// The better direction for a quality by its name: lower for losses, errors and perplexity; higher
+/// for accuracies, scores and areas; neither if the name does not tell.
 [[nodiscard]] Better better_of_quality(std::string_view name);
 
-/// Whether a quality of that name is a share: an accuracy, recall, area under a curve. It lies
-/// between 0 and 1, or 0 and 100. Only where the name's last word says so ("eval_mlm_acc1").
+/// Whether a quality is a share by its name: an accuracy, a recall, an area under a curve. Its
+/// range is 0 to 1, or 0 to 100. Decided by the name's last word ("eval_mlm_acc1").
 [[nodiscard]] bool is_share(std::string_view name);
 
 }  // namespace assay::perflog

@@ -286,7 +286,7 @@ bool LineScanner::skip_container() {
     } else {
       skip_spaces();
     }
-    // After a value, or at the bracket that closes an empty container.
+    // Follows a value, or stands at the bracket that closes an empty container.
     while (*p_ == (in_object[depth - 1] ? '}' : ']')) {
       ++p_;
       if (--depth == 0) return true;
@@ -299,7 +299,7 @@ bool LineScanner::skip_container() {
   }
 }
 
-// The strict writer cannot write NaN as JSON: it writes null and lists the names.
+// JSON has no NaN: the strict writer writes null and lists the names.
 void LineScanner::restore_nonfinite() {
   p_ = nonfinite_ + 1;
   for (std::size_t names = 0; names < kMaxNonfinite; ++names) {

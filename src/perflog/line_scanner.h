@@ -9,7 +9,7 @@
 
 namespace assay::perflog::detail {
 
-/// Storage for the few keys that are not a part of the line as they stand; views stay valid until
+/// Storage for the few keys that do not appear verbatim in the line; views stay valid until
 /// clear(). Bounded.
 class KeyArena {
  public:
@@ -25,18 +25,19 @@ class KeyArena {
   std::size_t used_ = 0;
 };
 
-/// Reads one JSON object in a single pass, without recursion beyond the three levels that an event
-/// has; deeper containers are checked and passed, up to kMaxDepth.
+/// Reads one JSON object in a single pass, recursing only through an event's three levels; deeper
+/// containers are checked and skipped, up to kMaxDepth.
 class LineScanner {
  public:
   static constexpr std::size_t kMaxDepth = 1024;
 
-  /// `at` is what follows the token. A '\n' lies at or after `at` and before `limit`; nothing from
-  /// `limit` on is read. Gives the end of the object, or nullptr when there is no whole one before
-  /// the newline. `event` is filled except for `line`, and valid until the next call.
+  /// `at` follows the token. There must be a '
+  /// ' at or after `at` and before `limit`; nothing from `limit` on is read. Returns the end of the
+  /// object, or nullptr if it is not complete before the newline. Fills `event` except for `line`;
+  /// valid until the next call.
   const char* scan(const char* at, const char* limit, Event& event);
 
-  /// The same without the cache of line shapes: slower, with the same result.
+  /// The same without the cache of line shapes; slower.
   const char* scan_fresh(const char* at, const char* limit, Event& event);
 
  private:

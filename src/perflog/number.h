@@ -13,7 +13,7 @@ namespace assay::perflog::detail {
 struct Number {
   double value = 0;
   std::int64_t integer = 0;
-  bool is_integer = false;  ///< written without fraction and exponent, and fits
+  bool is_integer = false;  ///< no fraction or exponent, and in range
 };
 
 inline bool is_digit(char c) noexcept {
@@ -28,7 +28,7 @@ inline bool skip_word(const char*& p, const char* word) noexcept {
   return true;
 }
 
-/// NaN and Infinity, in the spellings of Python, JavaScript and C.
+/// NaN and Infinity as spelled by Python, JavaScript and C.
 inline const char* read_nonfinite(const char* p, Number& out) noexcept {
   const bool negative = *p == '-';
   if (negative) ++p;
@@ -42,8 +42,8 @@ inline const char* read_nonfinite(const char* p, Number& out) noexcept {
   return p;
 }
 
-/// Appends the digits at `p` to `mantissa` (which wraps beyond 19 digits); gives their end, which
-/// lies before `limit`. Up to `limit` may be read.
+/// Appends the digits at `p` to `mantissa` (which wraps beyond 19 digits) and returns their end,
+/// which must be before `limit`. May read up to `limit`.
 inline const char* read_digits(const char* p, const char* limit, std::uint64_t& mantissa) noexcept {
   if constexpr (std::endian::native == std::endian::little) {
     static constexpr std::array<std::uint64_t, 9> kPowers{
@@ -52,7 +52,7 @@ inline const char* read_digits(const char* p, const char* limit, std::uint64_t& 
       std::uint64_t eight;
       std::memcpy(&eight, p, sizeof eight);
       eight ^= 0x3030303030303030U;
-      // The lowest set bit is in the first byte that is not a digit; no branch on the length.
+      // The lowest set bit is in the first non-digit byte, so no branch depends on the length.
       const std::uint64_t other = ((eight + 0x7676767676767676U) | eight) & 0x8080808080808080U;
       const int bits = std::countr_zero(other) & ~7;
       if (bits == 0) return p;
@@ -70,9 +70,9 @@ inline const char* read_digits(const char* p, const char* limit, std::uint64_t& 
   return p;
 }
 
-/// The double nearest to mantissa / 10^places (ties to even), for 1 <= mantissa and places <= 27:
-/// a division of integers whose remainder decides the rounding, so it is exact. Many times faster
-/// than the general algorithm, and enough for what programs print with 17 digits.
+/// The double nearest to mantissa / 10^places (ties to even), for 1 <= mantissa and places <= 27.
+/// Exact, because an integer division's remainder decides the rounding. Many times faster than the
+/// general algorithm, and sufficient for the 17 digits that programs print.
 inline double divide_by_power_of_ten(std::uint64_t mantissa, unsigned places) noexcept {
   __extension__ using Wide = unsigned __int128;
   static constexpr auto kFives = [] {
@@ -97,7 +97,7 @@ inline double divide_by_power_of_ten(std::uint64_t mantissa, unsigned places) no
   return static_cast<double>(rounded) * scale;
 }
 
-/// Any number, with infinity or zero where it is out of range (as Python reads it).
+/// Reads any number; out of range it becomes infinity or zero, as in Python.
 inline const char* read_other(const char* begin, const char* limit, Number& out) noexcept {
   const auto [end, problem] = std::from_chars(begin, limit, out.value);
   if (*end == 'e' || *end == 'E') return nullptr;
@@ -105,10 +105,10 @@ inline const char* read_other(const char* begin, const char* limit, Number& out)
   return end;
 }
 
-/// Reads a JSON number, or NaN and Infinity; gives its end, or nullptr when there is none. A
-/// newline lies at or after `p` and before `limit`; up to `limit` may be read.
-/// What programs usually print is read here, because std::from_chars takes twice as long: integers,
-/// and decimals that one division gives exactly. The rest is left to std::from_chars.
+/// Reads a JSON number, NaN or Infinity and returns its end, or nullptr. There must be a newline at
+/// or after `p` and before `limit`; may read up to `limit`. The numbers that programs usually
+/// print, integers and decimals that a single division makes exact, are read here, because
+/// std::from_chars takes twice as long; it reads the rest.
 inline const char* read_number(const char* begin, const char* limit, Number& out) noexcept {
   static constexpr std::array kPowers{1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                       1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,

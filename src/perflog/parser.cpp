@@ -38,10 +38,10 @@ struct Parser::Impl {
   ParseStats stats;
   detail::LineScanner scanner;
   Event event;
-  std::string carry;      // the beginning of a line whose end has not come yet
+  std::string carry;      // the beginning of a line that has not ended yet
   bool overlong = false;  // `carry` holds only the last bytes of a line longer than kMaxLine
   bool overlong_token = false;
-  bool overlong_open = false;  // text of it was given, and not its end
+  bool overlong_open = false;  // text of it was passed on, but not its end
   bool cutting = false;        // the line being parsed is ended by cut()
   bool at_tail = false;        // the line being parsed has no newline in the input
 
@@ -79,13 +79,13 @@ struct Parser::Impl {
     }
   }
 
-  // What stands before, between and after the events of a line.
+  // Passes on the text before, between and after the events of a line.
   void text_beside(const char* from, const char* to) {
     if (!on_text || from == to || (to - from == 1 && *from == '\r')) return;
     on_text({from, static_cast<std::size_t>(to - from)}, stats.lines, /*ends=*/!cutting);
   }
 
-  // `at` follows the line's first token. Gives the beginning of the next line.
+  // `at` follows the line's first token. Returns the beginning of the next line.
   const char* perflog_line(const char* begin, const char* at, const char* limit) {
     const char* newline = nullptr;
     bool bad = false;
@@ -93,7 +93,7 @@ struct Parser::Impl {
     for (;;) {
       const char* const end = scanner.scan(at, limit, event);
       const char* text_from = nullptr;
-      // Most lines end with their object: no second pass to find the newline.
+      // Most lines end with their object, which saves a second pass to find the newline.
       if (newline == nullptr)
         newline = end != nullptr && *end == '\n' ? end : find_newline(end ? end : at, limit);
       if (newline - begin > static_cast<std::ptrdiff_t>(kMaxLine)) {
@@ -107,7 +107,7 @@ struct Parser::Impl {
         at = end;
         text_from = end;
       } else {
-        bad = true;  // torn; a later writer's event may follow on the same line
+        bad = true;  // torn; another writer's event may follow on the same line
       }
       const char* const token = find_token(at, newline);
       if (text_from != nullptr) text_beside(text_from, token);
@@ -132,8 +132,8 @@ struct Parser::Impl {
     keep_overlong(bytes);
   }
 
-  // Of an overlong line only the end stays, since a token may lie across the seam. What comes
-  // before the token is text.
+  // Keeps only the end of an overlong line, since a token may span the seam. Text before the token
+  // is passed on.
   void keep_overlong(std::string_view bytes) {
     if (overlong_token) return;
     const auto token_in = [](std::string_view text) {
@@ -229,7 +229,7 @@ void Parser::cut() {
   self.cutting = true;
   finish();
   self.cutting = false;
-  self.stats.truncated_tail = truncated;  // the input does not end here
+  self.stats.truncated_tail = truncated;  // the input goes on
 }
 
 const ParseStats& Parser::stats() const noexcept {
@@ -240,7 +240,7 @@ void feed_file(const std::filesystem::path& path, Parser& parser) {
   const UniqueFd fd = open_regular_file(path);
   if (!fd) throw system_error(ErrorKind::environment, "cannot open the log", path.string(), ENOENT);
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-  // read() and not mmap(): a log that is truncated meanwhile must not raise SIGBUS.
+  // Uses read() because with mmap() a log truncated meanwhile would raise SIGBUS.
   std::vector<char> block(kBlock);
   for (;;) {
     const ssize_t n = ::read(fd.get(), block.data(), block.size());

@@ -10,20 +10,20 @@
 
 namespace assay::perflog {
 
-/// Reads rank output, in pieces of any size, and calls `on_event` for every PerfLog line in it.
-/// Tolerant: any text before the token and after the object, several events on one line, an event
-/// after a torn one on the same line, bare NaN and Infinity, unknown events and keys, nested
-/// objects and arrays, CR LF, NUL bytes, invalid UTF-8 and lines of any length; a line that cannot
-/// be read is counted, never fatal. How the input is cut into pieces makes no difference. Memory is
-/// bounded (events in a line longer than kMaxLine are skipped, and it counts as malformed).
-/// After warm-up, nothing is allocated per line. One thread.
+/// Reads rank output in pieces of any size and calls `on_event` for every PerfLog line. Tolerates
+/// any text before the token and after the object, several events per line, an event after a torn
+/// one on the same line, bare NaN and Infinity, unknown events and keys, nested objects and arrays,
+/// CR LF, NUL bytes, invalid UTF-8 and lines of any length; unreadable lines are counted, never
+/// fatal. The result does not depend on how the input is cut. Memory is bounded (events in a line
+/// longer than kMaxLine are skipped, and it counts as malformed). Allocates nothing per line after
+/// warm-up. Single-threaded.
 class Parser {
  public:
   static constexpr std::size_t kMaxLine = 1 << 20;
   using OnEvent = std::function<void(const Event&)>;
-  /// Called for the text of every line that is not PerfLog, without its newline: a line without the
-  /// token, and what stands before or after events. `ends`: nothing of the line follows; a line
-  /// longer than kMaxLine may come in pieces, of which only the last ends it. May be empty.
+  /// Called with text outside PerfLog events, without newlines: lines without the token, and what
+  /// precedes or follows events. `ends`: the rest of the line is empty; a line longer than kMaxLine
+  /// may come in pieces, only the last of which ends it. May be empty.
   using OnText = std::function<void(std::string_view text, std::uint64_t line, bool ends)>;
 
   explicit Parser(OnEvent on_event, OnText on_text = {});
@@ -32,10 +32,10 @@ class Parser {
   Parser& operator=(const Parser&) = delete;
 
   void feed(std::string_view bytes);
-  /// Says that bytes are missing between those fed and those to come: the line that has begun is
-  /// ended, without `ends` for its text, and what comes begins another one.
+  /// Announces that bytes are missing before the next ones: ends the current line, without `ends`
+  /// for its text, and starts a new one.
   void cut();
-  /// Ends the input: a last line without newline is parsed, or recorded as truncated.
+  /// Ends the input; a last line without a newline is parsed or recorded as truncated.
   void finish();
   [[nodiscard]] const ParseStats& stats() const noexcept;
 
@@ -44,11 +44,11 @@ class Parser {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Feeds one file from its beginning to its end (rotated parts are the caller's business).
-/// Throws Error of kind environment when it cannot be read.
+/// Feeds one whole file (the caller handles rotated parts). Throws Error of kind environment when
+/// it cannot be read.
 void feed_file(const std::filesystem::path& path, Parser& parser);
 
-/// The same with a parser of its own.
+/// The same with a new parser.
 ParseStats parse_file(const std::filesystem::path& path, const Parser::OnEvent& on_event,
                       const Parser::OnText& on_text = {});
 

@@ -22,8 +22,8 @@ bool is_plain(char c) noexcept {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '-';
 }
 
-// Numbers as Parser reads them; nothing for the literals true and false. null is NaN: that is how
-// the strict writer writes a loss that is not finite.
+// Reads numbers as Parser does; nothing for the literals true and false. null is NaN, because the
+// strict writer writes a non-finite loss that way.
 std::optional<double> read_scalar(std::string_view word) noexcept {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const bool negative = word.starts_with('-');
@@ -61,7 +61,7 @@ void ProgressScanner::count_lines(const char* begin, const char* end) noexcept {
   }
 }
 
-// Passes text up to the end of a token, or to `end`.
+// Skips text up to the end of a token, or to `end`.
 const char* ProgressScanner::find_object(const char* p, const char* end) noexcept {
   while (matched_ != 0 && p != end) {
     if (*p == kToken[matched_]) {
@@ -95,8 +95,8 @@ void ProgressScanner::feed(std::string_view bytes) noexcept {
       p = find_object(p, end);
       continue;
     }
-    // Most of a line is plain characters of strings and numbers; only those of a key that may have
-    // a role, and of what has one, go through the buffer.
+    // A line consists mostly of plain characters in strings and numbers; only the characters of
+    // keys that may have a role, and of their values, go through the buffer.
     if ((state_ == State::in_key || state_ == State::in_string) && !escaped_) {
       const char* const begin = p;
       while (p != end && *p != '"' && *p != '\\' && *p != '\n') ++p;
@@ -121,7 +121,7 @@ void ProgressScanner::feed(std::string_view bytes) noexcept {
       state_ = State::value;
       ++p;
     }
-    // What made the line unreadable may itself begin a token.
+    // The character that made the line unreadable may itself begin a token.
     if (state_ == State::text && c == '[') matched_ = 1;
   }
 }

@@ -10,38 +10,35 @@
 
 namespace assay::perflog {
 
-/// Follows a rank's output as it comes, for heartbeats, stall detection and live metrics: how many
-/// lines, how many STEP_END events, the newest step number and loss, samples and accuracy. Takes
-/// pieces cut anywhere, keeps under 320 bytes and allocates nothing. It reads the same lines as
-/// Parser, but gives up on a line that it cannot read where Parser would look for another event
-/// after the torn one. Needs only the standard library, so that a fully static program can
-/// link it.
+/// Follows a rank's output as it comes, for heartbeats, stall detection and live metrics: lines,
+/// STEP_END events, the newest step number and loss, samples and accuracy. Accepts pieces cut
+/// anywhere, takes less than 320 bytes and allocates nothing. It reads the same lines as Parser,
+/// but gives up on an unreadable line where Parser would look for an event after the torn one. Uses
+/// only the standard library, so that a fully static program can link it.
 class ProgressScanner {
  public:
   void feed(std::string_view bytes) noexcept;
 
   /// Lines ended by a newline so far.
   [[nodiscard]] std::uint64_t lines() const noexcept { return lines_; }
-  /// Whole STEP_END events so far, whether or not their newline has come.
+  /// Complete STEP_END events so far, whether or not their newline has come.
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
-  /// Whole PerfLog events of any kind so far.
+  /// Complete PerfLog events of any kind so far.
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
-  /// From the newest STEP_BEGIN or STEP_END that has one: the number that
-  /// Event::step is.
+  /// Event::step of the newest STEP_BEGIN or STEP_END that has one.
   [[nodiscard]] std::optional<std::int64_t> last_step() const noexcept { return last_step_; }
   /// Whether the newest STEP_BEGIN has no STEP_END yet.
   [[nodiscard]] bool in_step() const noexcept { return in_step_; }
-  /// From the newest STEP_END that has one (of the value, else of the top level); NaN or infinite
-  /// when the rank reported that.
+  /// The loss of the newest STEP_END that has one (in the value, else at the top level); NaN or
+  /// infinite if the rank reported that.
   [[nodiscard]] std::optional<double> last_loss() const noexcept { return last_loss_; }
-  /// Sum of `samples` (else `global_samples`) over the values of STEP_END; nothing when none had
-  /// any.
+  /// The sum of `samples` (else `global_samples`) in STEP_END values; nothing if none had any.
   [[nodiscard]] std::optional<double> samples() const noexcept { return samples_; }
-  /// Whole EPOCH_END events so far.
+  /// Complete EPOCH_END events so far.
   [[nodiscard]] std::uint64_t epochs() const noexcept { return epochs_; }
-  /// Times that STEP_END had another `trial` than the one before: trials of an AutoML worker.
+  /// How often STEP_END had a different `trial` than before: trials of an AutoML worker.
   [[nodiscard]] std::uint64_t trials() const noexcept { return trials_; }
-  /// From the newest EVALUATE: the first number of its value whose name holds "acc"; and the
+  /// From EVALUATE events: the newest first number in a value whose name contains "acc", and the
   /// largest so far.
   [[nodiscard]] std::optional<double> last_accuracy() const noexcept { return last_accuracy_; }
   [[nodiscard]] std::optional<double> best_accuracy() const noexcept { return best_accuracy_; }
@@ -73,7 +70,7 @@ class ProgressScanner {
   void count_lines(const char* begin, const char* end) noexcept;
   void append(const char* begin, const char* end) noexcept;
   void push(char c) noexcept { append(&c, &c + 1); }
-  /// The buffered key or scalar, or nothing when it was longer than the buffer.
+  /// The buffered key or scalar; empty if it was longer than the buffer.
   [[nodiscard]] std::string_view word() const noexcept {
     return length_ <= buffer_.size() ? std::string_view(buffer_.data(), length_)
                                      : std::string_view();
@@ -96,7 +93,7 @@ class ProgressScanner {
   EventKind kind_ = EventKind::unknown;
   bool escaped_ = false;
   bool in_value_ = false;     // the object at depth 2 is `value`
-  std::uint8_t matched_ = 0;  // bytes of the token that the last piece ended with
+  std::uint8_t matched_ = 0;  // bytes of the token at the end of the last piece
   Role step_source_ = Role::none;
   Role loss_source_ = Role::none;
   Role samples_source_ = Role::none;

@@ -8,10 +8,10 @@
 
 namespace assay::perflog {
 
-/// Where a key is in an event.
+/// The place of a key in an event.
 enum class Place : std::uint8_t { top, value, metadata, nested };
 
-/// What a key is for, besides being a field. When several mean the same, the later one here is
+/// A key's purpose besides being a field. Of several with the same meaning, the later one here is
 /// preferred.
 enum class Role : std::uint8_t {
   none,
@@ -59,8 +59,8 @@ inline constexpr std::array kRoles{
     KeyRole{Place::top, "trial", Role::trial},
 };
 
-/// The role of `key`, which is compared with keys of known length: this is on the way of every key
-/// of a line.
+/// The role of `key`, found by comparing with keys of known length because every key of a line
+/// passes through here.
 template <Place place, std::size_t first = 0>
 [[nodiscard]] constexpr Role role_of(std::string_view key) noexcept {
   if constexpr (first == kRoles.size()) {

@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::size_t kPadding = 16;
 constexpr std::size_t kMaxText = 4096;
-// A shape that was replaced kPatience times without being met again is neither tried nor replaced
-// for the next lines, until kImpatience.
+// A shape that was replaced kPatience times without a match is neither tried nor replaced for the
+// following lines, until kImpatience.
 constexpr int kPatience = 4;
 constexpr int kImpatience = -64;
-// Behind ` {"event": "`, where names differ.
+// After ` {"event": "`, where names differ.
 constexpr std::ptrdiff_t kNameAt = 12;
 
 std::optional<std::int64_t> to_integer(const Number& number) noexcept {
@@ -137,7 +137,7 @@ void ShapeCache::record(const char* at, const char* end, const char* limit, cons
   shape.event = event;
   shape.event.name = rebase(event.name);
   shape.event.fields = shape.fields;
-  // The slots are filled in again for each line.
+  // Each line fills in the slots again.
   shape.event.time_ms = Event::kMissing;
   shape.event.mono_us = Event::kMissing;
   shape.event.step = Event::kMissing;

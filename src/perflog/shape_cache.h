@@ -11,7 +11,7 @@
 
 namespace assay::perflog::detail {
 
-/// Puts numbers with a role into their place in the event.
+/// Stores numbers with a role in the event.
 class Stamps {
  public:
   void apply(Role role, const Number& number, Event& event) noexcept;
@@ -21,7 +21,7 @@ class Stamps {
   Role time_ = Role::none;
 };
 
-/// A number of a line that may differ in the next line of the same shape.
+/// A number that may differ in the next line of the same shape.
 struct Slot {
   std::uint32_t begin = 0;  ///< offset in the line
   std::uint32_t end = 0;
@@ -29,18 +29,18 @@ struct Slot {
   Role role = Role::none;
 };
 
-/// A trainer writes the same line again and again with other numbers. The cache keeps the newest
-/// lines as text with gaps; a line that agrees with one of them byte for byte outside of the gaps,
-/// and has a number in each, needs no further syntax analysis. Everything else is not in the cache
-/// and left to the scanner, so the cache changes the speed and never the result.
+/// A trainer writes the same line repeatedly with different numbers. The cache keeps the newest
+/// lines as text with gaps; a line that matches one of them byte for byte outside the gaps, and has
+/// a number in each gap, needs no further syntax analysis. Everything else is left to the scanner,
+/// so the cache affects only speed, never the result.
 class ShapeCache {
  public:
-  /// Same contract as LineScanner::scan; nullptr when no kept line fits. `event` is valid until
-  /// the next call of either method.
+  /// Same contract as LineScanner::scan; nullptr if no kept line fits. `event` is valid until the
+  /// next call of either method.
   const char* replay(const char* at, const char* limit, Event& event);
 
-  /// Keeps a line that was not in the cache: its text, its event and slots in order. Views of the
-  /// event that are not part of the text make it unfit, and it is not kept.
+  /// Keeps a line that was not in the cache: its text, its event, and its slots in order. Does
+  /// nothing if the event has views outside the text.
   void record(const char* at, const char* end, const char* limit, const Event& event,
               const std::vector<Slot>& slots);
 

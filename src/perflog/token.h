@@ -16,7 +16,7 @@ inline const char* find_token(const char* begin, const char* end) noexcept {
   constexpr std::ptrdiff_t size = static_cast<std::ptrdiff_t>(kToken.size());
   const char* p = begin;
 #if defined(__SSE2__)
-  // Two bytes of the token at once: brackets are frequent in logs, "[P" is not.
+  // Searches for two bytes at once: brackets are frequent in logs, "[P" is not.
   const __m128i first = _mm_set1_epi8('[');
   const __m128i second = _mm_set1_epi8('P');
   while (end - p > 16) {
@@ -42,7 +42,7 @@ inline const char* find_token(const char* begin, const char* end) noexcept {
   return end;
 }
 
-/// Length of the longest proper prefix of kToken that [begin, end) ends with.
+/// Length of the longest proper prefix of kToken at the end of [begin, end).
 inline std::size_t token_prefix_at_end(const char* begin, const char* end) noexcept {
   const std::string_view text(begin, static_cast<std::size_t>(end - begin));
   for (std::size_t n = kToken.size() - 1; n > 0; --n)

@@ -1,7 +1,7 @@
 #pragma once
 
-// The strict PerfLog writer, for any C++17 program: this file needs nothing but the standard
-// library and POSIX, so it can be copied into a trainer as it is. See docs/perflog.md.
+// The strict PerfLog writer for any C++17 program: it needs only the standard library and POSIX, so
+// this file can be copied into a trainer as it is. See docs/perflog.md.
 
 #include <cerrno>
 #include <charconv>
@@ -22,7 +22,7 @@
 
 namespace assay::perflog {
 
-/// A name and a value for an event. Views: what they point to must live until the call returns.
+/// A name and a value for an event. Holds views, whose targets must live until the call returns.
 class Value {
  public:
   Value(std::string_view name, bool flag) noexcept : name_(name), type_(Type::boolean) {
@@ -59,7 +59,7 @@ class Value {
   std::string_view text_;
 };
 
-/// A list of values, written in braces or held in a vector; a view, for parameters only.
+/// A list of values, in braces or from a vector; a view, for parameters only.
 class Values {
  public:
   Values() = default;
@@ -75,23 +75,23 @@ class Values {
   std::size_t size_ = 0;
 };
 
-/// What one training step did. Leave out what is not known.
+/// One training step. Leave out whatever is unknown.
 struct Step {
-  /// Samples that THIS rank has processed since its previous STEP_END.
+  /// Samples processed by THIS rank since its previous STEP_END.
   std::optional<double> samples;
-  /// The same over all ranks, when one rank logs for all of them; not together with `samples`.
+  /// The same over all ranks, if one rank logs for all; not together with `samples`.
   std::optional<double> global_samples;
   std::optional<double> loss;
-  /// Tokens of this rank since its previous STEP_END.
+  /// Tokens processed by this rank since its previous STEP_END.
   std::optional<double> tokens;
-  /// Model FLOPs (not FLOP/s) of this rank since its previous STEP_END, recomputation not counted.
+  /// Model FLOPs (not FLOP/s) of this rank since its previous STEP_END, without recomputation.
   std::optional<double> flops;
   std::optional<double> lr;
-  // Where the time of this step went, in seconds.
+  // How this step's time was spent, in seconds.
   std::optional<double> data_s;
   std::optional<double> compute_s;
   std::optional<double> comm_s;
-  std::optional<double> bubble_s;  ///< of comm_s: waiting for other stages of a pipeline
+  std::optional<double> bubble_s;  ///< part of comm_s: waiting for other stages of a pipeline
   std::optional<double> optimizer_s;
 };
 
@@ -106,17 +106,16 @@ struct Where {
 };
 
 /// Writes PerfLog lines of strict JSON. Each line is one write(2) of at most kMaxLine bytes, so
-/// lines of several processes on one pipe do not mix. A number that is not finite is written as
-/// null, and its name is listed in the value's "nonfinite". Fields that do not fit into the line
-/// are left out and counted in the value's "dropped_fields".
-/// Never throws and never allocates; a line that cannot be written is counted in failed(). One
-/// thread per writer.
+/// lines of several processes on one pipe do not mix. A non-finite number is written as null and
+/// listed in the value's "nonfinite". Fields that do not fit are left out and counted in the
+/// value's "dropped_fields". Never throws and never allocates; failed() counts lines that could not
+/// be written. One thread per writer.
 class Writer {
  public:
   /// PIPE_BUF of Linux.
   static constexpr std::size_t kMaxLine = 4096;
 
-  /// `file` is flushed before each line, so that lines keep their place among what is printed.
+  /// Flushes `file` before each line, so that lines keep their place in the printed output.
   explicit Writer(std::FILE* file = stdout, int rank = rank_from_environment()) noexcept
       : file_(file), fd_(::fileno(file)), rank_(rank) {}
   explicit Writer(int fd, int rank = rank_from_environment()) noexcept : fd_(fd), rank_(rank) {}
@@ -138,7 +137,7 @@ class Writer {
     end("step", &step, where);
   }
 
-  /// `step` counts from 1 (or goes on from a checkpoint) and never goes back.
+  /// `step` counts from 1 (or continues from a checkpoint) and never goes back.
   void step_end(std::int64_t step, const Step& what, Values more = {},
                 Where where = Where::here()) {
     begin("STEP_END");
@@ -179,7 +178,7 @@ class Writer {
     end(nullptr, nullptr, where);
   }
 
-  /// The final result: "converged" (boolean), qualities as "final_…", and what else is known.
+  /// The final result: "converged" (boolean), qualities as "final_…", and anything else known.
   void finished(Values results, Where where = Where::here()) {
     begin("FINISHED");
     open_value();
@@ -192,7 +191,7 @@ class Writer {
   [[nodiscard]] std::uint64_t failed() const noexcept { return failed_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
 
-  /// $RANK, or -1 when it is not set to a number.
+  /// $RANK, or -1 unless it is a number.
   [[nodiscard]] static int rank_from_environment() noexcept {
     const char* text = std::getenv("RANK");
     if (text == nullptr || *text == '\0') return -1;
@@ -202,7 +201,7 @@ class Writer {
   }
 
  private:
-  // Kept free after the value for the step, the metadata and the lists that close the value.
+  // Reserved after the value for the step, the metadata and the lists that close the value.
   static constexpr std::size_t kTail = 448;
 
   void bare(std::string_view event, Where where) noexcept {
@@ -370,7 +369,7 @@ class Writer {
     return put("\"") && put_escaped(value.text_) && put("\"");
   }
 
-  // Length of the UTF-8 sequence at the beginning of `text`, or 0 when it is not one.
+  // Length of the UTF-8 sequence at the beginning of `text`, or 0 if it is invalid.
   [[nodiscard]] static std::size_t utf8_length(std::string_view text) noexcept {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char lead = byte(0);

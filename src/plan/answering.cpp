@@ -29,7 +29,7 @@ PlanOptions answering(const Suite& suite, const PlanOptions& options) {
       fail("it is about the case '" + found->name + "', and --only names another", "leave it out");
   PlanOptions out = options;
   out.only = {found->name};
-  // --set reaches a sweep as a whole; --only takes the one point.
+  // --set applies to a whole sweep; --only picks the one point.
   const std::string& whole = found->point ? found->point->sweep : found->name;
   out.overrides.push_back("cases." + whole + (found->automl ? ".automl" : ".config") +
                           ".seed=" + std::to_string(challenge.seed));

@@ -41,8 +41,8 @@ Json read_start(const Node& node) {
   }
 }
 
-// A first trial with other hyper-parameters than those that are written down would be no first
-// trial.
+// The first trial must use the hyper-parameters that are written down, so they must be in the
+// space.
 void require_in_space(const Node& hyper, const ExperimentSettings& settings) {
   if (settings.space.is_null()) return;
   const automl::Space space = automl::Space::parse(settings.space, "");
@@ -91,7 +91,7 @@ void read_ending(const Mapping& map, ExperimentSettings& settings) {
   if (const Node* n = map.find("max_duration"))
     settings.max_duration = n->duration(1s, kMaxDuration);
   if (const Node* n = map.find("max_trials")) settings.max_trials = n->integer(1, 10'000'000);
-  // A number of trials, where one is asked for, is as good an end as the time.
+  // A requested number of trials is as good an end as the time.
   if (!map.has("max_trials")) settings.min_duration = settings.max_duration;
   if (const Node* n = map.find("min_duration")) {
     settings.min_duration = n->is_off() ? 0s : n->duration(0s, kMaxDuration);

@@ -5,8 +5,8 @@
 
 namespace assay::plan {
 
-/// The `automl` of a case (docs/suite.md). A start model in a file is read, so that the plan holds
-/// it. Throws Error of kind config at file:line:column.
+/// Reads a case's `automl` (docs/suite.md). A start model in a file is read too, so that the plan
+/// contains it. Throws Error of kind config at file:line:column.
 [[nodiscard]] automl::ExperimentSettings read_automl(const config::Node& node);
 
 }  // namespace assay::plan

@@ -5,19 +5,19 @@
 
 namespace assay::plan {
 
-// Whether a case can be run on the cluster at all, as far as that is known before it is. All throw
-// Error of kind config at the case.
+// Checks, as far as possible in advance, that a case can run on the cluster at all. All throw Error
+// of kind config at the case.
 
-/// Enough hosts with enough slots.
+/// There are enough hosts with enough slots.
 void check_placement(const SuiteCase& wanted, const Cluster& cluster);
 
-/// No placeholder for a file that only other flavors of rendezvous write.
+/// No placeholder refers to a file that only other rendezvous flavors write.
 void check_files(const SuiteCase& wanted, const CasePlan& plan);
 
-/// What HCCL needs to know of every host. Which hosts a scheduler gives is known only later.
+/// Every host has what HCCL needs to know. A scheduler's hosts are known only later.
 void check_rank_table(const SuiteCase& wanted, const CasePlan& plan, const Cluster& cluster);
 
-/// Ranks can be bound only by who starts them, and to a list each.
+/// Ranks can be bound only by the program that starts them, and each only to a list of its own.
 void check_binding(const SuiteCase& wanted, const CasePlan& plan, const Cluster& cluster);
 
 }  // namespace assay::plan

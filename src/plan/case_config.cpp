@@ -27,7 +27,7 @@ Json convert_like(const Json& example, const Node& value) {
   return value.json();
 }
 
-// A configuration under construction: each layer is stronger than the ones before.
+// A configuration under construction: each layer overrides the ones before.
 class ConfigMerge {
  public:
   explicit ConfigMerge(const Workload& workload) : workload_(workload) {
@@ -55,7 +55,7 @@ class ConfigMerge {
     }
   }
 
-  // By the type of the default, whatever weaker layers made of it.
+  // Converts to the default's type, whatever weaker layers made of it.
   [[nodiscard]] Json convert(const Entry& entry) const {
     if (workload_.options) {
       if (workload_.options->is_auto(entry.key, entry.value)) return "auto";
@@ -64,7 +64,7 @@ class ConfigMerge {
     return convert_like(workload_.config.find(entry.key)->json(), entry.value);
   }
 
-  // A case of hardware cpu stays there on a machine that has devices too.
+  // Keeps a case of hardware cpu on the CPU even if the machine has devices.
   void stay_on_cpu(const Node& wanted) {
     const auto device = config_.find("device");
     if (device == config_.end() || *device != "auto") return;

@@ -12,8 +12,8 @@ inline constexpr int kMaxProcs = 4096;
 inline constexpr int kMaxRepeats = 1000;
 inline constexpr std::size_t kMaxNameBytes = 200;
 
-/// model:framework:hardware:nodes:procs:repeats, the name of a case in FlagPerf's order. The
-/// framework may carry a version after '_' (pytorch_1.13).
+/// model:framework:hardware:nodes:procs:repeats, a case's name in FlagPerf's order. The framework
+/// may have a version after '_' (pytorch_1.13).
 struct CaseKey {
   std::string model;
   std::string framework;
@@ -28,7 +28,7 @@ struct CaseKey {
 /// Throws Error of kind config at the node.
 [[nodiscard]] CaseKey parse_case_key(const config::Node& node);
 
-/// Throws at the node unless `name` can be a folder of the run directory.
+/// Throws at the node unless `name` can be a folder in the run directory.
 void check_case_name(const config::Node& node, const std::string& name);
 
 /// "pytorch" for "pytorch_1.13".

@@ -19,7 +19,7 @@ using config::Node;
 
 namespace {
 
-// One address a device, in the order of the devices; "a,b" for a device with two.
+// One address per device, in device order; "a,b" for a device with two.
 std::vector<std::string> read_device_ips(const Node& node) {
   std::vector<std::string> out;
   for (const Node& item : node.items()) {
@@ -59,7 +59,7 @@ Host read_host(const Node& node) {
 
 std::vector<Host> read_hosts(const Node& node) {
   std::vector<Host> hosts;
-  std::map<std::string, std::string> seen;  // what must be unique → the host that has it
+  std::map<std::string, std::string> seen;  // a value that must be unique → its host
   for (const Node& item : node.items()) {
     Host host = read_host(item);
     if (std::ranges::find(hosts, host.name, &Host::name) != hosts.end())
@@ -87,7 +87,7 @@ void leave_out(const Node& node, std::vector<Host>& hosts) {
   if (hosts.empty()) node.fail("every host is excluded");
 }
 
-/// Who chooses hosts by itself is not told so by keys that only a list of hosts obeys.
+/// Refuses keys that only apply to a list of hosts when the launcher chooses hosts itself.
 void refuse_with_chosen_hosts(const Mapping& map, const Cluster& cluster) {
   if (!cluster.traits.chooses_hosts) return;
   if (const Node* exclude = map.find("exclude"))

@@ -5,8 +5,8 @@
 
 namespace assay::plan {
 
-/// The `cluster` of a suite. Every value that reaches the command line of ssh or srun is
-/// checked not to be taken for an option there.
+/// Reads the `cluster` of a suite. Every value that reaches the command line of ssh or srun is
+/// checked so that it cannot be taken for an option.
 [[nodiscard]] Cluster read_cluster(const config::Node& node);
 
 }  // namespace assay::plan

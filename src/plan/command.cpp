@@ -114,7 +114,7 @@ class Splitter {
   std::vector<std::string> words_;
 };
 
-// FOO=1 before the program: an assignment to a shell, a file name to everything else.
+// FOO=1 before the program is an assignment to a shell, but a file name to everything else.
 bool is_assignment(std::string_view word) {
   const auto equals = word.find('=');
   if (equals == std::string_view::npos || equals == 0) return false;

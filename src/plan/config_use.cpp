@@ -16,7 +16,7 @@ bool is_used(const CasePlan& plan, const std::string& placeholder) {
          std::ranges::any_of(plan.env, [&](const auto& variable) { return uses(variable.second); });
 }
 
-// What does reach the command, for the advice.
+// Lists what does reach the command, for the advice.
 std::string taken_by(const CasePlan& plan) {
   std::vector<std::string> words;
   for (const std::string& name : placeholder_names())
@@ -32,7 +32,7 @@ void resolve_config_use(const SuiteCase& wanted, const catalog::Workload* worklo
                         const Cluster& cluster, CasePlan& plan) {
   plan.config_use = ConfigUse::none;
   if (plan.config.empty()) return;
-  // config.json lies in the node's folder, which {outdir} names.
+  // config.json is in the node's folder, which {outdir} names.
   if (cluster.traits.starts_agents && (is_used(plan, "config") || is_used(plan, "outdir"))) {
     plan.config_use =
         workload != nullptr && workload->options ? ConfigUse::applied : ConfigUse::offered;
@@ -45,7 +45,7 @@ void resolve_config_use(const SuiteCase& wanted, const catalog::Workload* worklo
       if (!entry.value.is_null()) {
         key = entry.key;
         place = entry.value;
-        // What somebody has just asked for is named before what was there.
+        // Reports a setting that the user just gave before older ones.
         if (entry.value.is_override()) break;
       }
   const std::string what = "config." + printable(ellipsize(key, 100)) + " has no way to the ";

@@ -6,9 +6,9 @@
 
 namespace assay::plan {
 
-/// Finds out whether the values of `plan.config` have a way to the program, and sets
-/// `plan.config_use`. What the plan says is what runs: a value without a way throws Error of kind
-/// config where it was given. `workload` is nullptr for a case with a command of its own.
+/// Determines whether the values of `plan.config` reach the program, and sets `plan.config_use`.
+/// The plan must describe what really runs, so a value that cannot reach it throws Error of kind
+/// config at the place where it was given. `workload` is nullptr for a case with its own command.
 void resolve_config_use(const SuiteCase& wanted, const catalog::Workload* workload,
                         const Cluster& cluster, CasePlan& plan);
 

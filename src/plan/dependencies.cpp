@@ -63,7 +63,7 @@ Condition read_condition(const Node& node) {
   return out;
 }
 
-// The program's name, as far as a folder can have it.
+// The program's name, reduced to what a folder's name allows.
 std::string default_name(const std::string& word) {
   std::string name = word.substr(word.rfind('/') == std::string::npos ? 0 : word.rfind('/') + 1);
   std::erase_if(name, [](char c) { return kNameCharacters.find(c) == std::string_view::npos; });
@@ -114,7 +114,7 @@ void read_hook(const Node& node, HookTime when, std::vector<Hook>& hooks) {
   hooks.push_back(std::move(hook));
 }
 
-// A case's place in the order, found by going down what it depends on.
+// Orders the cases by descending into each one's dependencies.
 class CaseOrder {
  public:
   explicit CaseOrder(const Suite& suite) : suite_(suite), state_(suite.cases.size()) {}
@@ -257,7 +257,7 @@ CasePlan hook_case(const Hook& hook, const std::string& case_name, int nodes) {
   return out;
 }
 
-// Where it runs says what a hook can be told: on the controller there are no ranks.
+// The placeholders depend on where a hook runs: there are no ranks on the controller.
 std::vector<Hook> resolve_hooks(std::vector<Hook> hooks, const Cluster& cluster,
                                 const std::string& bindir,
                                 const std::map<std::string, std::string>& on_nodes) {

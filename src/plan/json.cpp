@@ -186,7 +186,7 @@ std::vector<Hook> read_plan_hooks(const JsonReader& fields) {
     hooks.push_back({hook.text("name"), hook.choice<HookTime>("when"), hook.choice<HookPlace>("on"),
                      hook.texts("command"), Nanoseconds(hook.integer<std::int64_t>("time_ns")),
                      hook.boolean("required"), hook.text("origin")});
-    // It becomes part of a path.
+    // The name becomes part of a path.
     if (!is_hook_name(hooks.back().name))
       throw Error(ErrorKind::config,
                   "not the name of a hook: '" + printable(hooks.back().name) + "'", hook.where(),
@@ -293,7 +293,7 @@ Cluster cluster_from_json(const JsonReader& fields) {
   }
   cluster.use_launcher(launcher_options_from_json(fields.text("launcher"), fields.object("options"),
                                                   fields.where() + ": options"));
-  // Plans of version 0.1 do not have them.
+  // Missing in plans of version 0.1.
   if (fields.has("traits"))
     cluster.traits =
         fields_from_json<LauncherTraits>(fields.object("traits"), fields.where() + ": traits");

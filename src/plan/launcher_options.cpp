@@ -10,7 +10,7 @@ namespace assay::plan {
 
 namespace {
 
-/// Calls `f` with a default object of every launcher's options.
+/// Calls `f` with default options of every launcher.
 template <class F>
 void for_each_launcher(F&& f) {
   const auto call = [&]<class... T>(std::type_identity<std::variant<T...>> /*all*/) {

@@ -78,7 +78,7 @@ void resolve_peak(const SuiteCase& wanted, const Vendor& vendor, CasePlan& plan)
     return;
   }
   const catalog::Hardware* hardware = vendor.find_hardware(plan.hardware);
-  // What matrix products call the type of their entries is what training calls its precision.
+  // Matrix products call it the type of their entries, training calls it precision.
   const char* key = plan.config.contains("dtype") ? "dtype" : "precision";
   const Json& said = plan.config.contains(key) ? plan.config : plan.declared;
   const auto precision = said.find(key);
@@ -89,13 +89,13 @@ void resolve_peak(const SuiteCase& wanted, const Vendor& vendor, CasePlan& plan)
   plan.peak_flops_origin = hardware->origin;
 }
 
-// Where the programs are on a node is known only there: until then the placeholder stays.
+// A node's path to the programs is known only there: until then the placeholder stays.
 std::map<std::string, std::string> known_paths(const Cluster& cluster, const PlanOptions& options) {
   if (!cluster.traits.one_machine) return {};
   return {{"bindir", options.bindir}};
 }
 
-// In a container only `data` is known to have the same path outside.
+// In a container, only `data` is known to have the same path outside.
 std::vector<std::string> data_paths_of(const Workload& workload, const CasePlan& plan) {
   std::vector<std::string> paths;
   const auto add = [&](const std::string& path) {
@@ -109,7 +109,7 @@ std::vector<std::string> data_paths_of(const Workload& workload, const CasePlan&
   return paths;
 }
 
-// The experiment of a case; its rounds are as long as there are workers.
+// Sets up a case's experiment; its rounds last as long as there are workers.
 void resolve_automl(const SuiteCase& wanted, CasePlan& plan) {
   if (!wanted.automl) return;
   if (plan.launch != LaunchMode::per_rank)
@@ -136,8 +136,7 @@ void resolve_automl(const SuiteCase& wanted, CasePlan& plan) {
     plan.data_paths.push_back(path->get<std::string>());
 }
 
-// What the case is judged by can be checked now, and so it is: nothing is run for a rule that could
-// never work.
+// Checks now whatever the case is judged by, so that nothing runs for a rule that could never work.
 void check_judged(const Workload& workload, CasePlan& plan) {
   std::vector<std::string> own;
   for (const OutputMetric& metric : plan.metrics) own.push_back(metric.name);
@@ -230,7 +229,7 @@ bool selects(const std::string& pattern, const SuiteCase& wanted) {
          (is_glob(pattern) && glob_matches(pattern, wanted.name));
 }
 
-// With what these depend on, in the order in which they are run.
+// Includes their dependencies, in execution order.
 std::vector<const SuiteCase*> selected_cases(const Suite& suite,
                                              const std::vector<std::string>& only) {
   std::vector<std::string> names;
@@ -265,7 +264,7 @@ const Vendor& vendor_of(const Suite& suite, const Catalog& catalog) {
   return *vendor;
 }
 
-// What makes the suite depend on devices: `vendor: auto`, or the first `procs: devices` or `needs`.
+// What makes the suite depend on devices: `vendor: auto`, or its first `procs: devices` or `needs`.
 Node device_wish(const Suite& suite) {
   if (suite.vendor == kAnyVendor && !suite.vendor_node.is_null()) return suite.vendor_node;
   for (const SuiteCase& wanted : suite.cases) {
@@ -338,7 +337,7 @@ Plan make_plan(const Suite& given, const Catalog& catalog, const PlanOptions& as
   plan.cluster = suite.cluster;
   plan.telemetry = suite.telemetry;
   plan.submission = suite.submission;
-  // Only now, when --set has had its say; and before anything runs.
+  // Read after --set has been applied, but before anything runs.
   if (!suite.baseline.is_null()) plan.baseline = read_baseline(suite.baseline);
   for (const SuiteCase* wanted : selected_cases(suite, options.only)) {
     std::string unmet = devices ? unmet_need(*wanted, *devices) : std::string();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kBuiltIn = "built in";
 
-// Where a value stands in a document: the node of a path of keys, or nullptr.
+// The node at a path of keys in a document, or nullptr.
 const Node* node_at(const Node* node, std::initializer_list<std::string_view> path) {
   for (const std::string_view key : path) {
     if (node == nullptr || !node->is_mapping()) return nullptr;
@@ -25,7 +25,7 @@ class Origins {
   Origins(const SuiteCase& wanted, const Suite& suite, const catalog::Workload* workload)
       : own_(wanted.node), defaults_(node_at(&suite.root, {"defaults"})), workload_(workload) {}
 
-  // The case itself, else the suite's defaults, else the workload where it says so.
+  // Looks in the case, then in the suite's defaults, then, if allowed, in the workload.
   void put(const std::string& key, std::initializer_list<std::string_view> path,
            bool by_workload = false) {
     if (const Node* node = node_at(&own_, path))
@@ -36,7 +36,7 @@ class Origins {
       out[key] = by_workload && workload_ != nullptr ? workload_->origin : kBuiltIn;
   }
 
-  // The fields of a case's key, each of which may be given by itself.
+  // The fields of a case's key, each of which may be given separately.
   void put_identity(const std::string& key, const std::string& otherwise) {
     const Node* whole = own_.is_mapping() ? node_at(&own_, {"case"}) : &own_;
     if (const Node* node = node_at(&own_, {key}))

@@ -10,8 +10,8 @@
 
 namespace assay::plan {
 
-/// Who decided the values of a resolved case besides its configuration: CasePlan::origin.
-/// `workload` is nullptr for a case with a command of its own.
+/// Where the values of a resolved case, apart from its configuration, come from: CasePlan::origin.
+/// `workload` is nullptr for a case with its own command.
 [[nodiscard]] std::map<std::string, std::string> origins_of(const SuiteCase& wanted,
                                                             const Suite& suite,
                                                             const catalog::Workload* workload,

@@ -26,8 +26,8 @@ bool is_glob(const std::string& pattern) {
 
 namespace {
 
-// A case-level path, split so far that only the part with a known structure is taken apart: the
-// names of config keys and variables may contain dots.
+// Splits a case-level path, but only the part with a known structure: names of config keys and
+// variables may contain dots.
 std::vector<std::string> split_path(const std::string& path) {
   std::vector<std::string> parts;
   std::string_view rest = path;
@@ -49,8 +49,8 @@ struct Setting {
   Node value;
 };
 
-// Lists, mappings and quoted text are YAML; anything else is taken word for word, so that nothing
-// on a command line has to be quoted twice.
+// Lists, mappings and quoted text are YAML; anything else is taken literally, so that nothing on a
+// command line needs double quoting.
 Setting parse_setting(const std::string& text) {
   const Source source{"--set " + text, "--set " + text, true};
   const auto shared = std::make_shared<const Source>(source);
@@ -123,7 +123,7 @@ class Applier {
     return heads;
   }
 
-  // cases.NAME.PATH: the name may contain dots, so every dot is tried, the first that fits wins.
+  // cases.NAME.PATH: the name may contain dots, so this tries every dot; the first match wins.
   void apply_to_selected(const Setting& setting) {
     const std::string rest =
         setting.path.size() > 6 ? setting.path.substr(6) : std::string();  // after "cases."
@@ -189,7 +189,7 @@ class Applier {
     return out;
   }
 
-  // A command that reads the value from a file of its own would not see another one.
+  // A command that reads the value from its own file would not see a new one.
   void refuse_declared(const std::vector<std::size_t>& selected, const std::string& key,
                        const Node& value) const {
     for (const std::size_t i : selected) {

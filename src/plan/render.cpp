@@ -14,8 +14,7 @@ namespace assay::plan {
 
 namespace {
 
-// "label   value" with the values of all lines under each other. What labels there are, and what
-// their values look like, is known to page::plan_in(), too.
+// Writes "label   value", with the values of all lines aligned.
 void line(std::string& out, std::string_view label, std::string_view value) {
   out += fmt::format("  {:<12}{}\n", label, value);
 }
@@ -180,12 +179,12 @@ std::string host_text(const Host& host) {
   return parts.empty() ? host.name : fmt::format("{} ({})", host.name, join(parts, ", "));
 }
 
-// The rules that are the same for every case.
+// The rules shared by every case.
 std::vector<std::string> common_rules(const Plan& plan) {
   std::vector<std::string> common;
   if (plan.cases.size() < 2) return common;
   for (const catalog::Rule& rule : plan.cases.front().rules) common.push_back(rule_text(rule));
-  // A suite may have thousands of cases: each rule of each is written once.
+  // Each rule of each case is written only once, because a suite may have thousands of cases.
   for (const CasePlan& other : plan.cases) {
     std::set<std::string> theirs;
     for (const catalog::Rule& rule : other.rules) theirs.insert(rule_text(rule));

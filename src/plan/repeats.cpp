@@ -18,7 +18,7 @@ using config::Node;
 
 namespace {
 
-// A confidence interval needs three values.
+// A confidence interval needs at least three values.
 constexpr int kMinRounds = 3;
 constexpr int kDefaultLimit = 20;
 constexpr std::string_view kUntil = "until";

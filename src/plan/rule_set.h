@@ -9,12 +9,12 @@
 
 namespace assay::plan {
 
-// plan.json has the rules of all cases once, and of each case only how its own differ:
-// {"changed": [rules of that id instead, or added], "without": [ids]}. Before schema version 2 each
-// case had a list of all its rules; such a list is still read, and written where differences cannot
-// say it (rules in another order).
+// plan.json holds the rules of all cases once, and for each case only the differences: {"changed":
+// [rules that replace the one of that id, or are added], "without": [ids]}. Before schema version 2
+// each case listed all its rules; such a list is still read, and is still written where differences
+// cannot express it (rules in another order).
 
-/// Every rule of any case, once.
+/// Every rule of any case, each once.
 [[nodiscard]] std::vector<catalog::Rule> rule_set_of(const std::vector<CasePlan>& cases);
 
 [[nodiscard]] Json case_rules_to_json(const std::vector<catalog::Rule>& rules,

@@ -23,7 +23,7 @@ std::string read_host_name(const Node& node) {
   std::string name = read_safe_word(node, "a host name");
   if (name.find('/') != std::string::npos || name.size() > 253)
     node.fail("not a host name: " + node.describe());
-  // "[::1]", "node1:22": ssh would look for a host of that name. A bare IPv6 address is fine.
+  // ssh would take "[::1]" or "node1:22" for a host's name. A bare IPv6 address is fine.
   const auto colon = name.find(':');
   const bool with_port =
       colon != std::string::npos && name.find(':', colon + 1) == std::string::npos;

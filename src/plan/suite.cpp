@@ -117,7 +117,7 @@ void take_repeats(const Mapping& map, const Repeats& otherwise, SuiteCase& out) 
 
 constexpr const char* kByDevices = "devices";
 
-// Processes a node, by number or as many as there are devices.
+// Processes per node: a number, or as many as there are devices.
 int read_procs(const Mapping& map, int fallback, bool& by_devices) {
   const Node* node = map.find("procs");
   by_devices = node != nullptr && node->is_scalar() && node->text() == kByDevices;
@@ -134,8 +134,8 @@ CaseNeeds read_needs(const Node& node) {
   return needs;
 }
 
-// A word of a case key that is given as a key of its own. `model: null` is a trap of YAML: the
-// workload of that name needs quotes.
+// One field of a case key, given as a key of its own. `model: null` is a trap in YAML: the workload
+// of that name needs quotes.
 std::string word_or(const Mapping& map, const char* key, std::string fallback) {
   const Node* raw = map.node().find(key);
   if (raw != nullptr && raw->is_null())
@@ -191,7 +191,7 @@ void read_identity(const Mapping& map, const SuiteDefaults& defaults, const std:
   check_case_name(name_node != nullptr ? *name_node : map.node(), out.name);
 }
 
-// One of the names, or a list of CPUs for every local rank.
+// One of the names, or a list of CPU sets, one per local rank.
 Bind read_bind(const Node& node) {
   constexpr const char* kAdvice =
       "none, cores, numa, or a list for every rank of a node: ['0-3', '4-7']";

@@ -16,14 +16,14 @@
 
 namespace assay::plan {
 
-/// What a case needs of the devices; without it the case is left out.
+/// The devices that a case needs; without them the case is left out.
 struct CaseNeeds {
   int devices = 0;        ///< at least
-  std::string precision;  ///< that they compute matrix products in; empty: any
-  std::string lacks;      ///< precision that they do not have; empty: any
+  std::string precision;  ///< for matrix products on them; empty: any
+  std::string lacks;      ///< a precision that they must lack; empty: none
 };
 
-/// A case as the suite asks for it; the workload's part is not merged in yet.
+/// A case as written in the suite, before the workload's part is merged in.
 struct SuiteCase {
   std::string name;
   std::string model;
@@ -31,7 +31,7 @@ struct SuiteCase {
   std::string hardware;
   int nodes = 1;
   int procs = 1;
-  bool procs_by_devices = false;  ///< `procs: devices`: their number is filled in by with_devices()
+  bool procs_by_devices = false;  ///< `procs: devices`: with_devices() fills in the number
   int repeats = 1;
   std::optional<RepeatUntil> until;
   std::optional<CaseNeeds> needs;
@@ -58,7 +58,7 @@ struct SuiteCase {
   std::optional<SweepPoint> point;  ///< set by expand_sweeps()
   std::vector<config::Node> after;  ///< names of cases or sweeps
   std::vector<Condition> only_if;
-  std::vector<config::Node> only_if_nodes;  ///< where each was written
+  std::vector<config::Node> only_if_nodes;  ///< where each one was written
   std::vector<Hook> hooks;
   config::Node node;  ///< where the case was written
 };
@@ -74,41 +74,41 @@ struct SuiteDefaults {
   std::optional<Bind> bind;
 };
 
-/// A suite file, checked as far as that is possible without the catalog.
+/// A suite file, checked as far as possible without the catalog.
 struct Suite {
   std::string name;
   std::string description;
   std::string file;
   std::string sha256;  ///< of the file's bytes
   std::string vendor = kProcessors;
-  config::Node vendor_node;  ///< where the vendor was named; null: by default
+  config::Node vendor_node;  ///< where the vendor was named; null: the default applies
   Cluster cluster;
   config::Node cluster_node;
   Telemetry telemetry;
   std::map<std::string, std::string> submission;
-  config::Node baseline;               ///< names the file, which the plan reads; null: none
-  std::optional<Container> container;  ///< of every case that has none of its own
+  config::Node baseline;               ///< the file for the plan to read; null: none
+  std::optional<Container> container;  ///< for every case without its own
   SuiteDefaults defaults;
   std::vector<SuiteCase> cases;
-  std::vector<Sweep> sweeps;  ///< set by expand_sweeps(); until then cases may be grids
+  std::vector<Sweep> sweeps;  ///< set by expand_sweeps(); before that, cases may be grids
   std::vector<Hook> hooks;
   config::Node root;  ///< the whole document, for --set
 };
 
-/// Throws Error of kind config at file:line:column for the first thing that is wrong.
+/// Throws Error of kind config at file:line:column of the first mistake.
 [[nodiscard]] Suite load_suite(const std::filesystem::path& path);
 [[nodiscard]] Suite parse_suite(std::string_view yaml, const std::string& file);
 
-/// As parse_suite, from a document that was changed after parsing.
+/// Like parse_suite, for a document that was changed after parsing.
 [[nodiscard]] Suite read_suite(const config::Node& root);
 
-/// Every key that a suite may have, by the place where it stands: "" (top level), "cluster",
-/// "cluster.hosts", "cluster.ssh", "cluster.slurm", "telemetry", "submission", "defaults",
-/// "repeats", "limits", "case", "needs", "automl", "automl.hyper", "automl.limits",
-/// "automl.patience", "metric", "target", "rule", "only_if", "hooks", "hook".
+/// Every key allowed in a suite, by its place: "" (top level), "cluster", "cluster.hosts",
+/// "cluster.ssh", "cluster.slurm", "telemetry", "submission", "defaults", "repeats", "limits",
+/// "case", "needs", "automl", "automl.hyper", "automl.limits", "automl.patience", "metric",
+/// "target", "rule", "only_if", "hooks", "hook".
 [[nodiscard]] const std::map<std::string, std::vector<std::string>>& suite_keys();
 
-/// A mapping of variables of the environment. Throws Error of kind config at the one that is wrong.
+/// A mapping of environment variables. Throws Error of kind config at the first wrong one.
 [[nodiscard]] std::map<std::string, std::string> read_variables(const config::Node& node);
 
 }  // namespace assay::plan

@@ -5,9 +5,8 @@
 
 namespace assay::plan {
 
-/// The baseline file that `baseline:` of a suite names, relative to the suite; one that --set
-/// names, to the working directory. Throws Error of kind config for one that cannot be read or is
-/// wrong.
+/// The baseline file named by a suite's `baseline:`, relative to the suite, or by --set, relative
+/// to the working directory. Throws Error of kind config if it cannot be read or is wrong.
 [[nodiscard]] PlanBaseline read_baseline(const config::Node& node);
 
 }  // namespace assay::plan

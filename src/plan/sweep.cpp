@@ -19,7 +19,7 @@ using config::Node;
 
 namespace {
 
-// "batch_size" of "config.batch_size"; the whole key where another axis would have the same label.
+// "batch_size" for "config.batch_size"; the whole key if another axis would have the same label.
 std::vector<std::string> labels_of(const std::vector<WrittenDimension>& dimensions) {
   std::vector<std::string> labels;
   for (const WrittenDimension& one : dimensions) {
@@ -41,7 +41,7 @@ Node scalar_at(const Node& place, std::string text) {
   return Node::scalar(std::move(text), true, place.source(), place.line(), place.column());
 }
 
-// A case key says everything at once: where one of its fields varies, the others stand alone.
+// A case key fixes all fields at once, so where one of them varies, the others are written out.
 Node without_case_key(const Node& case_node) {
   const Node* key_node = case_node.find("case");
   const CaseKey key = parse_case_key(*key_node);
@@ -68,7 +68,7 @@ bool varies_case_key(const std::vector<WrittenDimension>& dimensions) {
   });
 }
 
-// Every place of the grid: an index into the values of each axis; the last one changes fastest.
+// Iterates over the grid: an index into each axis's values; the last one changes fastest.
 class Grid {
  public:
   explicit Grid(const std::vector<WrittenDimension>& dimensions) : dimensions_(dimensions) {}
@@ -98,7 +98,7 @@ class Grid {
   const std::vector<WrittenDimension>& dimensions_;
 };
 
-// What a constraint may name: an axis by its label or key, and what is the same at every point.
+// What a constraint may name: an axis by label or key, or a value that is the same at every point.
 std::optional<Node> fixed_value(const SuiteCase& wanted, const std::string& name) {
   if (name == "nodes") return scalar_at(wanted.node, std::to_string(wanted.nodes));
   if (name == "procs") return scalar_at(wanted.node, std::to_string(wanted.procs));
@@ -130,7 +130,7 @@ class SweepExpansion {
     const Grid grid(dimensions_);
     Node base = without(wanted_.node, "sweep");
     if (base.find("case") != nullptr && varies_case_key(dimensions_)) base = without_case_key(base);
-    // Its own name would be taken for that of the workload.
+    // Otherwise its own name would be taken for the workload's.
     if (base.find("case") == nullptr && base.find("model") == nullptr)
       base = base.with({"model"}, scalar_at(wanted_.node, wanted_.model));
     const std::size_t all = grid.size();
@@ -218,7 +218,7 @@ std::string sweep_name(const SuiteCase& wanted, const Workload* workload) {
   const std::vector<WrittenDimension> dimensions = sweep_dimensions(wanted.node, workload);
   if (dimensions.empty()) {
     const Node* sweep = wanted.node.is_mapping() ? wanted.node.find("sweep") : nullptr;
-    // A sweep whose axes were all set by --set: its one case keeps its plain name.
+    // When --set replaced every axis of a sweep, its only case keeps the plain name.
     if (sweep != nullptr && sweep->is_mapping() && !sweep->entries().empty() &&
         std::ranges::all_of(sweep->entries(),
                             [](const Entry& entry) { return is_constraint(entry.key); }))
@@ -240,7 +240,7 @@ std::string point_value_text(const Node& value) {
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
     text.resize(end);
   }
-  // Two values that read alike have names of their own, whichever others there are.
+  // Gives two values that read alike different names, independently of the other values.
   return text == whole && !text.empty() ? text : text + "~" + sha256(whole).substr(0, 6);
 }
 

@@ -118,7 +118,7 @@ class WhereExpression {
     refuse("a comparison is missing");
   }
 
-  // What is not an operator: a number, or a name, which may hold dots.
+  // A number or a name, which may contain dots; anything but an operator.
   std::string take_word() {
     skip_blanks();
     const std::size_t begin = at_;
@@ -130,7 +130,7 @@ class WhereExpression {
           !(number && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E')))
         break;
       ++at_;
-      // The sign of an exponent belongs to its number.
+      // An exponent's sign belongs to the number.
       if (number && at_ < text_.size() && text_[at_] == '+' &&
           (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E'))
         ++at_;
@@ -196,7 +196,7 @@ SweepConstraints::SweepConstraints(const Node& sweep) {
 }
 
 bool SweepConstraints::allows(const ValueOf& value_of, const std::vector<std::string>& names) {
-  // Every constraint is looked at, so that a wrong one is found at the first point.
+  // Evaluates every constraint, so that a wrong one shows at the first point.
   bool allowed = true;
   for (const Node& where : where_) allowed &= WhereExpression(where, value_of, names).holds();
   for (Excluded& excluded : exclude_) {

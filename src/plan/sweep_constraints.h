@@ -9,28 +9,27 @@
 
 namespace assay::plan {
 
-/// `where` and `exclude` of a sweep: which points of its grid are run.
+/// `where` and `exclude` of a sweep: decide which points of its grid run.
 class SweepConstraints {
  public:
-  /// The value at a point of the axis, or of the fixed setting, of that name; nothing: there is
-  /// none.
+  /// The value at a point of the axis or fixed setting with that name; nothing when there is none.
   using ValueOf = std::function<std::optional<config::Node>(const std::string& name)>;
 
-  /// `sweep` is the mapping of that name in a case, or null. Throws at the place that is wrong.
+  /// `sweep` is a case's mapping of that name, or null. Throws at the wrong place.
   explicit SweepConstraints(const config::Node& sweep);
 
-  /// Throws at the constraint's place for a name that `value_of` does not know (`names` are those
-  /// that it does), a value that is not a number where one is needed, and a division by zero.
+  /// Throws at the constraint's place for a name that `value_of` does not know (`names` lists the
+  /// known ones), a non-number where a number is needed, and a division by zero.
   [[nodiscard]] bool allows(const ValueOf& value_of, const std::vector<std::string>& names);
 
-  /// After all points: throws at the place of an 'exclude' that fits none of them, which is a
-  /// typing error more often than not.
+  /// Called after all points: throws at the place of an 'exclude' that matches none of them, which
+  /// is usually a typing error.
   void require_use() const;
 
  private:
   struct Excluded {
     config::Node mapping;
-    bool fits = false;  // a point that was looked at
+    bool fits = false;  // matches a point that was examined
   };
   std::vector<config::Node> where_;  // "batch_size * procs <= 128"
   std::vector<Excluded> exclude_;

@@ -16,7 +16,7 @@ using config::Node;
 namespace {
 
 constexpr std::array<const char*, 2> kConstraintKeys{"where", "exclude"};
-// What names a case, or says how it is run and judged rather than what is run.
+// Keys that name a case, or say how it runs and is judged rather than what runs.
 constexpr std::array<const char*, 14> kFixedKeys{
     "case",          "name",     "sweep",  "repeats", "needs", "rules",   "metrics",
     "warmup_rounds", "declared", "target", "shell",   "after", "only_if", "hooks"};
@@ -90,7 +90,7 @@ class DimensionFinder {
     for (const Entry& entry : sweep.entries()) {
       if (is_constraint(entry.key)) continue;
       check_key(entry);
-      // `key:` alone takes the axis away, as everywhere.
+      // `key:` alone removes the axis, as everywhere.
       if (entry.value.is_null()) continue;
       const Node* beside = node_of_path(case_, path_of(entry.key));
       if (beside != nullptr && beside->is_override() && !entry.value.is_override()) continue;

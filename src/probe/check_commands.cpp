@@ -23,12 +23,12 @@ bool is_program(const fs::path& path) {
   return fs::is_regular_file(path, ec) && ::access(path.c_str(), X_OK) == 0;
 }
 
-/// Why the program cannot be executed; empty: it can.
+/// Why the program cannot be executed; empty if it can.
 std::string program_problem(const CommandUse& use) {
   const std::string shown = printable(use.program);
   if (use.program.empty()) return "the command is empty";
   if (use.program.find('/') != std::string::npos) {
-    // As the rank would: from its working folder.
+    // Looked up from its working folder, as for the rank.
     const fs::path path = fs::path(use.workdir) / use.program;
     std::error_code ec;
     if (is_program(path)) return {};
@@ -61,7 +61,7 @@ FolderProblem folder_problem(const std::string& folder) {
   return {};
 }
 
-/// "case a, b: no such thing; case c: …", each problem once.
+/// "case a, b: no such thing; case c: …", with each problem once.
 std::string list_problems(const std::map<std::string, std::set<std::string>>& cases_of) {
   std::vector<std::string> parts;
   for (const auto& [problem, cases] : cases_of) {
@@ -94,7 +94,7 @@ void check_commands(const CheckOptions& options, std::vector<Check>& out) {
       folder_level = std::max(folder_level, problem.level);
       enterable = problem.level != Level::fail;
     }
-    // Whether a relative program is there cannot be told without its folder.
+    // Without its folder, a relative program cannot be checked.
     if (!enterable && !use.program.starts_with('/')) continue;
     if (const std::string problem = program_problem(use); !problem.empty())
       programs[problem].insert(use.case_name);

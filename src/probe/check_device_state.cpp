@@ -11,12 +11,12 @@ namespace assay::probe {
 
 namespace {
 
-// Idle devices are far below; one that begins so hot is slowed soon.
+// Idle devices are far below; one that starts this hot is soon slowed down.
 constexpr double kNearSlowdown_c = 15;
-constexpr double kHot_c = 75;  // where the device does not tell when it slows down
+constexpr double kHot_c = 75;  // if the device does not report when it slows down
 constexpr double kPowerTolerance_w = 1;
 
-/// One thing that was seen of a device.
+/// An observation about one device.
 struct Remark {
   Level level = Level::pass;
   std::string text;
@@ -87,7 +87,7 @@ Remarks remapped_rows(const DeviceState& device) {
   return {{Level::pass, rows == 0 ? "none" : counted(rows, "row")}};
 }
 
-// A link at rest trains down to a lower generation; it keeps its width.
+// An idle link trains down to a lower generation, but keeps its width.
 Remarks pcie(const DeviceState& device) {
   if (!device.pcie_generation || !device.pcie_generation_max)
     return {unknown(device, "pcie_generation", "PCIe generation")};
@@ -223,7 +223,7 @@ std::string devices_text(const std::vector<int>& indices, std::size_t all) {
   return out;
 }
 
-/// One check over all devices: those that say the same together; what passes only if all do.
+/// A single check over all devices, grouping those with the same result; it passes only if all do.
 Check put_together(const std::string& id, const std::vector<DeviceState>& devices,
                    Remarks (*look)(const DeviceState&)) {
   struct Group {

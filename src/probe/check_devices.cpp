@@ -18,7 +18,7 @@ std::string first_line(std::string_view text) {
   return ellipsize(printable(trimmed.substr(0, trimmed.find('\n'))), 120);
 }
 
-/// Lines of `output` that describe a device; nothing when the pattern is not valid.
+/// Lines of `output` that describe a device; nothing if the pattern is invalid.
 std::optional<int> count_devices(const std::string& output, const std::string& pattern) {
   try {
     const Pattern device(pattern);

@@ -27,7 +27,7 @@ std::string bytes_text(std::uint64_t bytes) {
 
 struct Space {
   std::uint64_t total = 0;
-  std::uint64_t free = 0;  // for a user who is not root
+  std::uint64_t free = 0;  // for users other than root
 };
 
 std::optional<Space> space_at(const fs::path& path) {
@@ -36,7 +36,7 @@ std::optional<Space> space_at(const fs::path& path) {
   return Space{info.f_frsize * info.f_blocks, info.f_frsize * info.f_bavail};
 }
 
-/// The path itself, or its nearest parent that exists.
+/// The path itself, or its nearest existing parent.
 fs::path existing(const fs::path& path) {
   std::error_code error;
   fs::path out = fs::absolute(path, error).lexically_normal();
@@ -66,7 +66,7 @@ Check swap(const CheckOptions& options) {
   const std::uint64_t used = *total - std::min(*free, *total);
   const std::string seen =
       fmt::format("{} of {} swap in use", bytes_text(used), bytes_text(*total));
-  constexpr std::uint64_t kHarmless = 100ULL << 20;  // old pages that are not needed
+  constexpr std::uint64_t kHarmless = 100ULL << 20;  // unneeded old pages
   if (used <= kHarmless) return {"swap", Level::pass, seen, ""};
   return {"swap", Level::warn, seen,
           "memory was short: paging disturbs measurements; free memory, then swapoff and swapon"};
@@ -119,13 +119,13 @@ Check load(const CheckOptions& options, int threads) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), one_minute);
   if (error != std::errc{}) return {"load", Level::warn, "the load cannot be read", ""};
   const std::string seen = fmt::format("load {:.2f} on {} CPUs", one_minute, threads);
-  // No measurement is valid while half of the CPUs are busy with something else.
+  // No measurement is valid while other work keeps half of the CPUs busy.
   if (threads <= 0 || one_minute <= std::max(1.0, threads * 0.5))
     return {"load", Level::pass, seen, ""};
   return {"load", Level::warn, seen, "other work runs on this machine: stop it, or wait"};
 }
 
-/// CPUs that this process may run on: online, its affinity, its quota.
+/// CPUs usable by this process: online, and within its affinity and quota.
 double usable_cpus(const CheckOptions& options, const Cpus& cpus) {
   double usable = cpus.threads;
   if (const CpuSet allowed = allowed_cpus(options.root); !allowed.empty())
@@ -246,12 +246,12 @@ void check_clock(const CheckOptions& options, std::vector<Check>& out) {
 void check_limits(const CheckOptions& options, std::vector<Check>& out) {
   const ProcessLimits limits = options.limits ? *options.limits : process_limits();
   const auto procs = static_cast<std::uint64_t>(std::max(options.procs, 1));
-  // Per rank the agent holds its output pipe, its log and a handle on the process.
+  // For each rank the agent holds its output pipe, its log and a process handle.
   out.push_back(limit_check("nofile", limits.files, 64 + 4 * procs, "open files", "-n"));
-  // A rank of a usual framework has a thread pool and data loaders.
+  // A rank of a typical framework has a thread pool and data loaders.
   Check threads =
       limit_check("nproc", limits.threads, 256 + 32 * procs, "processes and threads", "-u");
-  if (threads.level == Level::fail) threads.level = Level::warn;  // what a rank needs is a guess
+  if (threads.level == Level::fail) threads.level = Level::warn;  // needs are estimated
   out.push_back(std::move(threads));
   constexpr std::uint64_t kPinned = 64ULL << 20;
   const bool small = limits.memlock.soft && *limits.memlock.soft < kPinned;

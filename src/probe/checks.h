@@ -6,7 +6,7 @@
 
 namespace assay::probe {
 
-// The groups of check_machine, each appending its checks in a fixed order.
+// The groups of check_machine; each appends its checks in a fixed order.
 
 void check_resources(const CheckOptions& options,
                      std::vector<Check>& out);  // memory, swap, disk, shm

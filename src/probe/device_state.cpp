@@ -30,7 +30,7 @@ std::string shown_value(double value) {
   return format_number(value);
 }
 
-/// The changes of one device.
+/// Finds the changes of one device.
 class Comparison {
  public:
   Comparison(const DeviceState& before, const DeviceState& after)
@@ -108,7 +108,7 @@ DeviceChanges compare_device_states(const DeviceStates& before, const DeviceStat
     }
     const Comparison compare(device, *now);
     compare.growth(&DeviceState::ecc_uncorrected, "uncorrected memory errors", out.errors);
-    // Counts since the last reset begin anew with one; those of the device's life do not.
+    // Counts since a reset start again with the reset; lifetime counts do not.
     if (!device.ecc_uncorrected || !now->ecc_uncorrected ||
         *now->ecc_uncorrected < *device.ecc_uncorrected)
       compare.growth(&DeviceState::uncorrected_ever, "uncorrected memory errors", out.errors);

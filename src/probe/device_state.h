@@ -13,7 +13,7 @@ namespace assay::probe {
 
 struct DeviceProcess {
   std::int64_t pid = 0;
-  std::string name{};  ///< empty: the driver does not tell
+  std::string name{};  ///< empty: not reported by the driver
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -22,43 +22,43 @@ struct DeviceProcess {
   }
 };
 
-/// How one device is set up and how well it is. What the device or its driver does not tell is
-/// empty and has its reason in `unknown` under the same name: it is never taken for fine.
+/// A device's setup and health. A value that the device or its driver does not report is empty,
+/// with the reason in `unknown` under the same name: it never counts as fine.
 struct DeviceState {
   int index = 0;
   std::string name{};
   std::string uuid{};
   std::string firmware{};
-  std::string error{};  ///< why it does not answer at all; empty: it does
+  std::string error{};  ///< why it does not answer; empty if it does
   std::optional<bool> persistence{};
-  std::optional<bool> prohibited{};  ///< no program may compute on it
+  std::optional<bool> prohibited{};  ///< programs are not allowed to compute on it
   std::optional<bool> ecc{};
   std::optional<bool> ecc_pending{};                ///< after the next reset
   std::optional<std::uint64_t> ecc_corrected{};     ///< errors since the driver was loaded
   std::optional<std::uint64_t> ecc_uncorrected{};   ///< likewise
-  std::optional<std::uint64_t> corrected_ever{};    ///< in the device's life
+  std::optional<std::uint64_t> corrected_ever{};    ///< over the device's lifetime
   std::optional<std::uint64_t> uncorrected_ever{};  ///< likewise
   std::optional<std::uint64_t> rows_corrected{};    ///< remapped after corrected errors
   std::optional<std::uint64_t> rows_uncorrected{};  ///< remapped after uncorrected ones
-  std::optional<bool> rows_pending{};               ///< remapped with the next reset
-  std::optional<bool> rows_failed{};                ///< there is no row left to use instead
+  std::optional<bool> rows_pending{};               ///< will be remapped at the next reset
+  std::optional<bool> rows_failed{};                ///< no spare row is left
   std::optional<int> pcie_generation{};
-  std::optional<int> pcie_generation_max{};  ///< of device and slot together
+  std::optional<int> pcie_generation_max{};  ///< common to device and slot
   std::optional<int> pcie_width{};
   std::optional<int> pcie_width_max{};
   std::optional<int> links{};  ///< to other devices (NVLink)
   std::optional<int> links_active{};
   std::optional<double> clock_max_mhz{};
-  std::optional<double> clock_set_mhz{};      ///< that applications are given at most
-  std::optional<double> clock_default_mhz{};  ///< the same, as delivered
+  std::optional<double> clock_set_mhz{};      ///< the highest that applications get
+  std::optional<double> clock_default_mhz{};  ///< the same, as shipped
   std::optional<bool> partitioned{};          ///< MIG
   std::optional<bool> partitioned_pending{};
   std::optional<double> power_limit_w{};
   std::optional<double> power_limit_default_w{};
   std::optional<double> temp_c{};
-  std::optional<double> slowdown_c{};  ///< where heat slows it down
-  std::optional<bool> full_speed{};    ///< not in a state of rest, where links train down
-  std::optional<std::vector<DeviceProcess>> processes{};  ///< that compute on it
+  std::optional<double> slowdown_c{};  ///< temperature at which it slows down
+  std::optional<bool> full_speed{};    ///< not in an idle state, in which links train down
+  std::optional<std::vector<DeviceProcess>> processes{};  ///< those computing on it
   std::map<std::string, std::string> unknown{};
 
   template <class Self, class F>
@@ -101,9 +101,9 @@ struct DeviceState {
   }
 };
 
-/// What `state` of a vendor's file prints as JSON, and system.json keeps (docs/telemetry.md).
+/// The JSON output of `state` in a vendor's file, as stored in system.json (docs/telemetry.md).
 struct DeviceStates {
-  std::string problem{};  ///< why there is nothing below; empty: there is
+  std::string problem{};  ///< why there is nothing below; empty if there is
   std::string driver{};
   std::string library{};
   std::string runtime{};  ///< the newest that the driver supports: "CUDA 12.4"
@@ -119,26 +119,26 @@ struct DeviceStates {
   }
 };
 
-/// Reasons in DeviceState::unknown: the device has no such thing; the library has no such question.
+/// Reasons in DeviceState::unknown: the device lacks the feature; the library lacks the query.
 inline constexpr std::string_view kNotSupported = "not supported";
 inline constexpr std::string_view kNotInLibrary = "the library is too old to tell";
 
-/// Reads what a command printed; text that is not such JSON, or has no device, gives a problem.
+/// Parses a command's output; text that is not such JSON, or has no device, yields a problem.
 [[nodiscard]] DeviceStates device_states_from_text(const std::string& text);
 
-/// Whether the devices are fit to be measured. Pure; every check is in the result, in a fixed
-/// order, and what is not known is a WARN.
+/// Checks whether the devices are fit for measuring. Pure; the result has every check in a fixed
+/// order, and unknown values are a WARN.
 [[nodiscard]] std::vector<Check> check_device_states(const DeviceStates& states);
 
-/// The changes of a machine's devices between two readings.
+/// Changes in a machine's devices between two readings.
 struct DeviceChanges {
-  std::vector<std::string> errors;  ///< of memory, that were not corrected; devices that are gone
+  std::vector<std::string> errors;     ///< uncorrected memory errors; devices that disappeared
   std::vector<std::string> corrected;  ///< errors
-  std::vector<std::string> settings;   ///< somebody changed
-  std::vector<std::string> links;      ///< that became narrower or fewer
+  std::vector<std::string> settings;   ///< changed by somebody
+  std::vector<std::string> links;      ///< narrower or fewer
 };
-/// Pure. Devices are matched by UUID, or by index where they have none; values that one reading
-/// lacks are not compared, nor do counts that fell (a reset) count.
+/// Pure. Matches devices by UUID, or by index without one; ignores values that one reading lacks,
+/// and counts that fell (a reset).
 [[nodiscard]] DeviceChanges compare_device_states(const DeviceStates& before,
                                                   const DeviceStates& after);
 

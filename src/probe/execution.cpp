@@ -40,11 +40,11 @@ std::string path_of(const ExecutionQuery& query) {
 
 constexpr const char* kInImage = "in the image";
 
-// Where a path of the command lies on this machine; nothing: in the container's image.
+// A command path's location on this machine; nothing if it is in the container's image.
 std::optional<fs::path> on_this_machine(const ExecutionQuery& query, const fs::path& path) {
   if (!query.mounts) return path;
   const fs::path inside = path.lexically_normal();
-  if (!inside.is_absolute()) return std::nullopt;  // below the image's own working folder
+  if (!inside.is_absolute()) return std::nullopt;  // relative to the image's own working folder
   std::optional<fs::path> found;
   std::size_t longest = 0;
   for (const auto& [target, source] : *query.mounts) {
@@ -68,7 +68,7 @@ fs::path find_executed(const ExecutionQuery& query) {
   return name;
 }
 
-// The words of a command, of a shell's text and of --option=value.
+// The words of a command, of a shell's text and in --option=value.
 std::vector<std::string> words_of(const std::vector<std::string>& argv) {
   std::vector<std::string> out;
   for (std::size_t i = 1; i < argv.size(); ++i) {
@@ -165,7 +165,7 @@ FolderIdentity identify_folder(const fs::path& folder, FileHashes& hashes,
                                const FolderLimits& limits) {
   FolderIdentity out{folder.string()};
   const std::int64_t deadline = mono_now_ns() + limits.time.count();
-  std::map<std::string, fs::path> sources;  // by relative name: the order is that of names
+  std::map<std::string, fs::path> sources;  // by relative name, which fixes the order
   std::uint64_t seen = 0;
   std::error_code ec;
   fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, ec);
@@ -226,7 +226,7 @@ FileIdentity in_image(const std::string& name) {
 FileIdentity identify_program(const ExecutionQuery& query, FileHashes& hashes) {
   const std::string& name = query.argv.front();
   if (!query.mounts) return hashes.identify(find_executed(query), kMaxProgram);
-  // A name alone is looked for on the PATH of the image.
+  // A name without a folder is looked up in the image's PATH.
   const bool has_folder = name.find('/') != std::string::npos;
   const auto path = has_folder ? on_this_machine(query, in_folder(name, query.workdir))
                                : std::optional<fs::path>();

@@ -14,8 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// 64-bit FNV-1a. It distinguishes copies but does not detect forgeries; the agent has no
-/// cryptography.
+/// 64-bit FNV-1a: distinguishes copies but does not detect forgeries.
 class Fingerprint {
  public:
   void add(std::string_view text) {
@@ -66,7 +65,7 @@ class Lister {
     return true;
   }
 
-  // False: the listing ends here.
+  // Returns false if the listing ends here.
   bool folder(const fs::path& path, const std::string& prefix) {
     std::vector<Name> names;
     std::error_code ec;
@@ -74,7 +73,7 @@ class Lister {
     for (; !ec && at != fs::directory_iterator(); at.increment(ec)) {
       names.push_back({at->path().filename().string(), *at});
       if (names.size() % 1024 == 0 && stop_at_time()) return false;
-      // The order of names in a folder is unspecified, so a part of them cannot be compared.
+      // The order of names in a folder is unspecified, so a part of them could not be compared.
       if (names.size() > 16 * limits_.entries) {
         out_.complete = false;
         out_.comparable = false;
@@ -98,7 +97,7 @@ class Lister {
     return true;
   }
 
-  // Whether it is a folder to enter.
+  // Returns whether it is a folder to enter.
   bool add(const fs::directory_entry& entry, const std::string& relative) {
     std::error_code ec;
     const bool link = entry.is_symlink(ec);

@@ -14,18 +14,18 @@ struct ListingLimits {
   Nanoseconds time = std::chrono::seconds(10);
 };
 
-/// The files below a path: names and sizes, not contents.
+/// Names and sizes, but not contents, of everything below a path.
 struct Listing {
   std::string path;
-  std::string problem;  ///< why there is none: missing, not readable; empty: there is
-  /// Hash of relative names, kinds and sizes in a fixed order: equal on machines with equal
-  /// content.
+  std::string problem;  ///< why there is no listing: missing, unreadable; empty if there is
+  /// Hash of relative names, kinds and sizes in a fixed order: equal for equal content on any
+  /// machine.
   std::string hash;
-  std::uint64_t entries = 0;  ///< that went into the hash; files, folders and links
+  std::uint64_t entries = 0;  ///< included in the hash: files, folders and links
   std::uint64_t bytes = 0;    ///< of the files among them
   bool complete = true;       ///< false: a limit was reached
-  /// A listing that was cut by the number of entries has the same first ones everywhere; one that
-  /// was cut by time does not.
+  /// A listing cut by the number of entries has the same first entries everywhere; one cut by time
+  /// does not.
   bool comparable = true;
 
   static void fields(auto& self, auto&& field) {
@@ -39,8 +39,8 @@ struct Listing {
   }
 };
 
-/// Lists a folder with everything below it, or one file. Names are sorted, folders are entered as
-/// they come, links to files count as the files, links to folders are not followed. Bounded; does
+/// Lists a folder with everything below it, or a single file. Names are sorted, folders are entered
+/// in order, links to files count as the files, links to folders are not followed. Bounded; does
 /// not throw.
 [[nodiscard]] Listing list_data(const std::filesystem::path& path,
                                 const ListingLimits& limits = {});

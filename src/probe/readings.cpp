@@ -14,15 +14,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Value of "key : value" lines, as in /proc/cpuinfo.
+/// Value in a "key : value" line, as in /proc/cpuinfo.
 std::optional<std::string> field(std::string_view line, std::string_view key) {
   const auto colon = line.find(':');
   if (colon == std::string_view::npos || trim(line.substr(0, colon)) != key) return std::nullopt;
   return std::string(trim(line.substr(colon + 1)));
 }
 
-/// The folders of this process's cgroup and its parents, for a controller of version 1 or for
-/// version 2 (empty controller), nearest first.
+/// The folders of this process's cgroup and its parents, nearest first, for a version 1 controller
+/// or for version 2 (empty controller).
 std::vector<fs::path> cgroup_folders(const fs::path& root, std::string_view controller) {
   const fs::path base =
       controller.empty() ? root / "sys/fs/cgroup" : root / "sys/fs/cgroup" / controller;
@@ -42,7 +42,7 @@ std::vector<fs::path> cgroup_folders(const fs::path& root, std::string_view cont
       relative = relative.parent_path();
     }
   }
-  out.push_back(base);  // a container sees this one as its own
+  out.push_back(base);  // a container sees its own cgroup here
   return out;
 }
 
@@ -146,7 +146,7 @@ std::optional<double> cgroup_cpus(const fs::path& root) {
   for (const fs::path& folder : cgroup_folders(root, "")) {
     const std::string text = line_of(folder / "cpu.max");
     const auto parts = split(text, ' ');
-    const auto quota = parse_number<double>(parts[0]);  // "max": not limited
+    const auto quota = parse_number<double>(parts[0]);  // "max": unlimited
     const auto period =
         parts.size() > 1 ? parse_number<double>(parts[1]) : std::optional<double>(1e5);
     if (quota && period) take(*quota, *period);
@@ -161,7 +161,7 @@ std::optional<double> cgroup_cpus(const fs::path& root) {
 
 std::optional<std::uint64_t> cgroup_memory(const fs::path& root) {
   constexpr std::int64_t kUnlimited = std::int64_t{1}
-                                      << 60;  // version 1 writes a huge number for no limit
+                                      << 60;  // version 1 writes a huge number for unlimited
   std::optional<std::uint64_t> least;
   const auto take = [&](std::optional<std::int64_t> bytes) {
     if (!bytes || *bytes < 0 || *bytes >= kUnlimited) return;

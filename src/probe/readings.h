@@ -11,24 +11,24 @@
 
 namespace assay::probe {
 
-// Small readings of procfs and sysfs below a root, shared by the description and the checks. What
-// cannot be read is nothing, never zero.
+// Small readings of procfs and sysfs below a root, shared by the description and the checks. An
+// unreadable value is nothing, never zero.
 
-/// First line of a file, trimmed; empty when it cannot be read.
+/// A file's first line, trimmed; empty if unreadable.
 [[nodiscard]] std::string line_of(const std::filesystem::path& path);
 [[nodiscard]] std::optional<std::int64_t> number_of(const std::filesystem::path& path);
-/// Names in a folder, sorted; empty when it cannot be read.
+/// The names in a folder, sorted; empty if unreadable.
 [[nodiscard]] std::vector<std::string> names_in(const std::filesystem::path& folder);
-/// The last part of a link's target; empty when it is not a link.
+/// The last part of a link's target; empty if it is not a link.
 [[nodiscard]] std::string link_name(const std::filesystem::path& path);
 
-/// Bytes of a field of /proc/meminfo ("MemAvailable").
+/// A field of /proc/meminfo ("MemAvailable") in bytes.
 [[nodiscard]] std::optional<std::uint64_t> meminfo(const std::filesystem::path& root,
                                                    std::string_view field);
 
 struct Cpus {
   std::string model;
-  int threads = 0;  ///< logical CPUs that are online
+  int threads = 0;  ///< online logical CPUs
   int cores = 0;
   int sockets = 0;
   std::vector<std::string> governors;  ///< distinct, sorted
@@ -36,15 +36,15 @@ struct Cpus {
 };
 [[nodiscard]] Cpus read_cpus(const std::filesystem::path& root);
 
-/// CPUs that the cgroup of this process may use at once, from its quota; nothing: not limited.
+/// The number of CPUs that this process's cgroup may use at once, by its quota; nothing: unlimited.
 [[nodiscard]] std::optional<double> cgroup_cpus(const std::filesystem::path& root);
-/// Bytes of memory that the cgroup may use; nothing: not limited.
+/// The bytes of memory that the cgroup may use; nothing: unlimited.
 [[nodiscard]] std::optional<std::uint64_t> cgroup_memory(const std::filesystem::path& root);
 
-/// Number of CPUs in a list such as "0-3,8".
+/// The number of CPUs in a list such as "0-3,8".
 [[nodiscard]] std::optional<int> count_cpu_list(std::string_view list);
 
-/// The CPUs that this process may run on, by its affinity and its control group; empty: not known.
+/// The CPUs that this process may run on, by its affinity and cgroup; empty: unknown.
 [[nodiscard]] CpuSet allowed_cpus(const std::filesystem::path& root);
 
 }  // namespace assay::probe

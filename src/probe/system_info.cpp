@@ -32,7 +32,7 @@ void put(Json& out, const char* key, const std::optional<T>& value) {
   if (value) out[key] = *value;
 }
 
-/// A machine that does not report a count has nothing to add.
+/// Leaves out a count that the machine does not report.
 void put_count(Json& out, const char* key, int count) {
   if (count > 0) out[key] = count;
 }
@@ -80,7 +80,7 @@ Json cpu(const fs::path& root) {
   put_count(out, "cores", cpus.cores);
   put_count(out, "threads", cpus.threads);
   put(out, "numa_nodes", count_cpu_list(line_of(root / "sys/devices/system/node/online")));
-  // Where ranks can be bound to: what this process may use, and which of it is near which memory.
+  // Possible bindings for ranks: the CPUs this process may use, and the memory near each.
   put(out, "usable", allowed_cpus(root).text());
   Json numa = Json::object();
   const fs::path nodes = root / "sys/devices/system/node";
@@ -118,7 +118,7 @@ Json memory(const fs::path& root) {
   return out;
 }
 
-/// What the machine runs in, where that is visible: a hypervisor's DMI name, a container's marks.
+/// The machine's environment, if visible: a hypervisor's DMI name, a container's marks.
 Json virtualization(const fs::path& root) {
   Json out = Json::object();
   static const std::array<std::pair<const char*, const char*>, 10> kHypervisors{
@@ -155,7 +155,7 @@ Json networks(const fs::path& root) {
     if (name == "lo") continue;
     Json item{{"name", printable(name)}};
     put(item, "state", line_of(folder / name / "operstate"));
-    // A link that is down has -1 or nothing at all.
+    // A link that is down reports -1 or nothing.
     if (const auto speed = number_of(folder / name / "speed"); speed && *speed > 0)
       item["speed_mbps"] = *speed;
     put(item, "mtu", number_of(folder / name / "mtu"));
@@ -179,7 +179,7 @@ Json disks(const fs::path& root) {
     if (name.starts_with("loop") || name.starts_with("ram") || name.starts_with("zram")) continue;
     Json item{{"name", printable(name)}};
     if (const auto sectors = number_of(folder / name / "size"))
-      item["bytes"] = *sectors * 512;  // sysfs always counts in sectors of 512 bytes
+      item["bytes"] = *sectors * 512;  // sysfs always counts in 512-byte sectors
     put(item, "model", line_of(folder / name / "device/model"));
     if (const auto rotational = number_of(folder / name / "queue/rotational"))
       item["rotational"] = *rotational != 0;

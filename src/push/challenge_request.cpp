@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kWhere = "--challenge";
 constexpr std::size_t kMaxChallengeFile = 64U << 10;
 
-// {"challenge": {…}}, as the tester answers, or its content alone.
+// The tester's answer, {"challenge": {…}}, or just its content.
 Challenge challenge_in(const Json& json) {
   const auto inner = json.is_object() ? json.find("challenge") : json.end();
   return fields_from_json<Challenge>(json.is_object() && inner != json.end() ? *inner : json,

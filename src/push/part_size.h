@@ -5,20 +5,20 @@
 
 namespace assay::push {
 
-/// How much of a file is sent at once: as much as the line carries in a few seconds, so that a slow
-/// one is not cut off in the middle of a part and a fast one does not wait for answers.
+/// How much of a file to send at once: what the line carries in a few seconds, so that a slow one
+/// is not cut off within a part and a fast one does not wait for answers.
 class PartSize {
  public:
   static constexpr std::uint64_t kLeast = 64U << 10;
   static constexpr std::uint64_t kMost = 4U << 20;
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-  /// After a part of full size that took so long.
+  /// Reports that a part of full size took this long.
   void took(double seconds) noexcept {
     if (seconds > 10) bytes_ = std::max(kLeast, bytes_ / 2);
     if (seconds < 2) bytes_ = std::min(kMost, bytes_ * 2);
   }
-  /// After one that did not arrive. False: it cannot be smaller.
+  /// Reports that a part did not arrive. Returns false if it cannot be smaller.
   [[nodiscard]] bool failed() noexcept {
     if (bytes_ == kLeast) return false;
     bytes_ = std::max(kLeast, bytes_ / 4);

@@ -17,9 +17,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMaxDepth = 4;  // of a round's folders; a job's results may have three
+constexpr int kMaxDepth = 4;  // for a round's folders; a job's results may have three
 
-// Sorted, regular files only: what a link points at is not part of the run.
+// Sorted, regular files only: a link's target is not part of the run.
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> out;
   std::error_code ec;

@@ -38,12 +38,12 @@ using tester::ManifestFile;
 
 constexpr std::chrono::minutes kMaxJudgement{30};
 
-// The state from which an interrupted push continues; it holds no secret.
+// The state for resuming an interrupted push; contains no secret.
 struct PushState {
   std::string url;
-  std::string key;  ///< Idempotency-Key: the same test again when the answer was lost
+  std::string key;  ///< Idempotency-Key: yields the same test if the answer was lost
   std::string test_id;
-  std::string manifest;  ///< SHA-256 of what was to be sent
+  std::string manifest;  ///< SHA-256 of what is to be sent
 };
 
 PushState read_state(const fs::path& run) {
@@ -128,11 +128,11 @@ class Push {
         manifest_(manifest),
         total_(manifest.bytes()) {}
 
-  // False: the test is not there any more, or is for something else; a new one is needed, unless
-  // the run is another test already.
+  // Returns false if the test no longer exists or is for something else; a new one is then needed,
+  // unless the run already is another test.
   bool send_manifest(const std::string& id) {
     Json body = to_json(manifest_);
-    if (options_.test_id) body["reserved"] = true;  // it stays for its run when this is another
+    if (options_.test_id) body["reserved"] = true;  // keeps it for its run if this one is another
     const auto answer = connection_.ask("PUT", test_path(id) + "/manifest", body);
     if (answer.status == 200) return true;
     const std::string code = text_at(object_at(answer.body, "error"), "code");
@@ -146,7 +146,7 @@ class Push {
     connection_.refuse(answer);
   }
 
-  /// The test that the run is already; empty: none.
+  /// The existing test for the run; empty if none.
   [[nodiscard]] const std::string& same_run() const { return same_run_; }
 
   void send_files(const std::string& id, bool resumed) {
@@ -216,7 +216,7 @@ class Push {
     } while (here < file.size);
   }
 
-  // A part that does not get through is given up for smaller ones: where it is now says the tester.
+  // Replaces a part that does not get through with smaller ones; the tester says where to continue.
   Connection::Answer send_part(http::Request request, const std::string& path, std::size_t size) {
     const std::int64_t began_ns = mono_now_ns();
     try {
@@ -331,7 +331,7 @@ PushOutcome push_run(const fs::path& path, const Tester& tester, const PushOptio
       if (options.test_id)
         throw Error(ErrorKind::environment, "the run is test " + same + " already",
                     connection.origin(), "'assay push' without a test id shows it");
-      // Somebody pushes the same run at this moment, or has done so.
+      // Somebody is pushing the same run right now, or has already done so.
       state.test_id = same;
       write_state(run.path(), state);
       resumed = true;

@@ -32,7 +32,7 @@ Connection::Connection(const Tester& tester, std::stop_token stop)
 
 Connection::Answer Connection::ask(http::Request request) {
   request.origin = origin_;
-  request.repeatable = true;  // ids make every request of this interface so
+  request.repeatable = true;  // its ids make every request of this interface repeatable
   request.set_header("Authorization", "Bearer " + token_);
   http::Exchange exchange;
   exchange.stop = stop_;

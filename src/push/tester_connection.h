@@ -9,7 +9,7 @@
 
 namespace assay::push {
 
-/// The tester's answers, or Errors with its messages. The token is in none of them.
+/// Returns the tester's answers, or throws Errors with its messages. Neither contains the token.
 class Connection {
  public:
   Connection(const Tester& tester, std::stop_token stop);
@@ -22,11 +22,11 @@ class Connection {
     std::string retry_after;
   };
 
-  /// Throws Error of kind launch when the tester cannot be reached, or is none.
+  /// Throws Error of kind launch if the server cannot be reached or is not a tester.
   Answer ask(http::Request request);
   Answer ask(const std::string& method, const std::string& path, const Json& body = Json());
 
-  /// The Error for an answer that was not expected.
+  /// Throws the Error for an unexpected answer.
   [[noreturn]] void refuse(const Answer& answer) const;
 
  private:

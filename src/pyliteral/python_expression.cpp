@@ -31,7 +31,7 @@ class Evaluator {
   }
 
  private:
-  /// Keeps recursion bounded on every path through the grammar.
+  /// Bounds the recursion on every path through the grammar.
   class Guard {
    public:
     Guard(int& level, Place place) : level_(level) {
@@ -229,7 +229,7 @@ class Evaluator {
       Value key = Value::of_text(std::string(current().text));
       key.place = here();
       pos_ += 2;
-      spend(out.entries.size() / 8);  // finding the key takes time too
+      spend(out.entries.size() / 8);  // finding the key also takes time
       set_item(out, std::move(key), expression(), start);
       if (!is(")")) expect(",");
     }
@@ -305,7 +305,7 @@ class Evaluator {
     return charged(std::move(value));
   }
 
-  /// A replacement field of an f-string: the name of a string or an integer, and nothing else.
+  /// A replacement field of an f-string: only the name of a string or an integer.
   std::string formatted(const std::string& source, Place place) {
     const auto found = names_.find(trim(source));
     const bool plain =
@@ -358,7 +358,7 @@ class Evaluator {
     return tuple;
   }
 
-  /// The rest of a list of items, the first of which was read.
+  /// The remaining items of a list, after the first.
   void items_until(std::string_view end, Value& container) {
     while (!accept(end)) {
       expect(",");

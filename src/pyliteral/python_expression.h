@@ -15,17 +15,17 @@
 
 namespace assay::pyliteral {
 
-/// Thrown inside the parser when an expression cannot be taken over.
+/// Thrown within the parser for an expression that cannot be read.
 struct Fault {
   Place place;
-  std::string message;  ///< what it is: "a function call, GradScaler(…)"
-  bool syntax = false;  ///< Python could not read it either
+  std::string message;  ///< describes it: "a function call, GradScaler(…)"
+  bool syntax = false;  ///< not valid Python either
 };
 
-/// What is known of a name.
+/// What is known about a name.
 struct Name {
   std::optional<Value> value;  ///< nothing: assigned, but not a literal
-  std::string why;             ///< what it is instead, when there is no value
+  std::string why;             ///< what it is otherwise
   Place place;                 ///< of the assignment
   std::string file;            ///< of the assignment
   bool imported = false;       ///< bound by an import statement, not a setting
@@ -33,18 +33,18 @@ struct Name {
 
 using Names = std::map<std::string, Name, std::less<>>;
 
-/// Bounds what one file may cost, however it refers to and repeats its own values.
+/// Limits the cost of one file, however it refers to and repeats its own values.
 struct Budget {
-  std::size_t left = 200'000;  ///< weight() of all values made
+  std::size_t left = 200'000;  ///< weight() of all values created
 };
 
-/// Takes `cost` from the budget; throws Fault when it is spent.
+/// Deducts `cost` from the budget; throws Fault when it is used up.
 void charge(Budget& budget, std::size_t cost, Place place);
 
-/// The value of an expression, and which names holding containers it refers to.
+/// The value of an expression, and the names of containers that it refers to.
 struct Evaluated {
   Value value;
-  std::set<std::string> containers;  ///< names that the value may share an object with
+  std::set<std::string> containers;  ///< names whose object the value may share
   std::vector<std::pair<Place, std::string>> notes;
 };
 
@@ -56,7 +56,7 @@ struct Evaluated {
 [[nodiscard]] Value binary(std::string_view op, const Value& left, const Value& right, Place place,
                            Budget& budget);
 
-/// How deep containers may nest.
+/// The maximum nesting depth of containers.
 inline constexpr int kMaxValueDepth = 100;
 
 /// Appends to a list or tuple. Throws Fault.

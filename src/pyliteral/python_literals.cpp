@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxImportDepth = 16;
 constexpr std::size_t kMaxDiagnostics = 200;
 
-/// What is shared while a file and those it imports are read.
+/// State shared while reading a file and its imports.
 struct Session {
   fs::path folder;
   std::vector<std::string> active;  // modules being read, outermost first
@@ -85,7 +85,7 @@ class ModuleReader {
     bind(name, {std::nullopt, why, place, file_, imported});
   }
 
-  /// Reads the statement at `lines[i]` with the block it may own; gives the next line's index.
+  /// Reads the statement at `lines[i]` with any block it owns; returns the next line's index.
   std::size_t line(const std::vector<LogicalLine>& lines, std::size_t i) {
     const LogicalLine& current = lines[i];
     const Token& first = current.tokens.front();
@@ -105,7 +105,7 @@ class ModuleReader {
   }
 
   std::size_t block(const std::vector<LogicalLine>& lines, std::size_t i) {
-    std::size_t head = i;  // decorators stand on lines of their own
+    std::size_t head = i;  // decorators are on lines of their own
     while (head + 1 < lines.size() && lines[head].tokens.front().is("@")) ++head;
     const LogicalLine& header = lines[head];
     const std::string what = block_name(header.tokens);
@@ -132,7 +132,7 @@ class ModuleReader {
     return end;
   }
 
-  /// Adds the names that a block's line binds or may change; skips bodies of def and class.
+  /// Collects the names that a line of a block binds or may change; skips bodies of def and class.
   std::size_t collect_block(const std::vector<LogicalLine>& lines, std::size_t k, std::size_t end,
                             std::set<std::string>& targets) {
     const auto tokens = lines[k].tokens;
@@ -153,7 +153,7 @@ class ModuleReader {
     return next;
   }
 
-  /// Names of containers that appear in a statement and so may be changed by it.
+  /// Names of containers in a statement, which may change them.
   [[nodiscard]] std::set<std::string> mentioned(std::span<const Token> statement) const {
     std::set<std::string> out;
     for (const Token& token : statement) {
@@ -204,7 +204,7 @@ class ModuleReader {
     }
   }
 
-  /// A docstring or a stray literal has no effect; a call may have any.
+  /// A docstring or a stray literal has no effect; a call may have one.
   void bare_expression(std::span<const Token> statement) {
     const Place place = statement.front().place;
     if (statement.size() == 1 && statement.front().is("...")) return;
@@ -310,8 +310,8 @@ class ModuleReader {
     entry.file = file_;
   }
 
-  /// A container that another name refers to cannot be changed in place here, since names hold
-  /// copies: what the others hold is then unknown.
+  /// Names hold copies here, so a container that another name refers to cannot be changed in place:
+  /// the others' values are then unknown.
   void in_place(const std::string& name, Place place) {
     if (!shared_.contains(name)) return;
     const std::set<std::string> affected = std::exchange(shared_, {});
@@ -329,7 +329,7 @@ class ModuleReader {
   Session& session_;
   Names names_;
   std::vector<std::string> order_;
-  std::set<std::string> shared_;  // names that may hold the same container as another
+  std::set<std::string> shared_;  // names that may share a container with another
   Module module_;
   std::size_t dropped_ = 0;
 };

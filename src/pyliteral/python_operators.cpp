@@ -27,7 +27,7 @@ std::optional<std::int64_t> power(std::int64_t base, std::int64_t exponent) noex
   return result;
 }
 
-/// Integer result, or nothing when it needs more than 64 bits or the operator gives a float.
+/// The integer result, or nothing if it needs more than 64 bits or the operator yields a float.
 std::optional<std::int64_t> integer_result(std::string_view op, std::int64_t a, std::int64_t b,
                                            Place place) {
   std::int64_t out = 0;

@@ -65,7 +65,7 @@ void add_names(Tokens target, std::set<std::string>& out) {
       out.insert(std::string(first.text));
   }
   if (target.size() == 1) return;
-  // Unpacking: every name that is followed by a comma or an end, at any depth.
+  // Unpacking: every name followed by a comma or an end, at any depth.
   const bool list = std::ranges::any_of(target, [](const Token& t) { return t.is(","); });
   if (!list) return;
   for (const Token& token : target)
@@ -180,7 +180,7 @@ Assignment split_assignment(Tokens statement) {
     if (!augmented && !is_top(statement[i], "=")) continue;
     Tokens target = statement.subspan(begin, i - begin);
     if (begin == 0) target = without_annotation(target);
-    if (target.empty()) {  // "= 3", "a = = 3": no Python
+    if (target.empty()) {  // "= 3", "a = = 3": not Python
       out.augmented.clear();
       out.value = {};
       return out;
@@ -236,7 +236,7 @@ ImportStatement parse_import(Tokens statement) {
       return out;
     }
     std::string module = dotted(rest.first(length));
-    // "from .x import" means the same folder, as plain "x" does for FlagPerf's loader.
+    // "from .x import" means the same folder, as does plain "x" for FlagPerf's loader.
     if (module.size() > 1 && module[0] == '.' && module[1] != '.') module.erase(0, 1);
     out.modules.push_back(module);
     rest = rest.subspan(length + 1);

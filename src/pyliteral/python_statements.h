@@ -12,32 +12,32 @@
 
 namespace assay::pyliteral {
 
-// The shape of Python statements, from their tokens alone; nothing is evaluated here.
+// The structure of Python statements, from their tokens alone; evaluates nothing.
 
 using Tokens = std::span<const Token>;
 
-/// The statements of a logical line, which semicolons separate; empty ones left out.
+/// The statements of a logical line, separated by semicolons, without empty ones.
 [[nodiscard]] std::vector<Tokens> split_statements(Tokens line);
 
 /// Whether the line starts a compound statement (if, for, def, a decorator, …).
 [[nodiscard]] bool opens_block(Tokens line) noexcept;
 /// "an if statement", "a function", "a class", …
 [[nodiscard]] std::string block_name(Tokens line);
-/// Whether a line of the same indentation goes on with the block: else, elif, except, finally.
+/// Whether a line of the same indentation continues the block: else, elif, except, finally.
 [[nodiscard]] bool continues_block(Tokens line, std::string_view block) noexcept;
 /// if __name__ == "__main__":
 [[nodiscard]] bool is_main_guard(Tokens line) noexcept;
-/// Names that the header itself binds: of a function or class, a loop variable, after "as".
+/// Names that the header itself binds: a function or class, a loop variable, after "as".
 [[nodiscard]] std::set<std::string> block_targets(Tokens header);
-/// What stands after the header's colon on the same line.
+/// The rest of the line after the header's colon.
 [[nodiscard]] Tokens after_colon(Tokens header) noexcept;
 
 [[nodiscard]] bool is_assignment(Tokens statement) noexcept;
 /// `name: type` without a value.
 [[nodiscard]] bool is_annotation(Tokens statement) noexcept;
-/// Names that the statement binds or changes, whatever kind it is.
+/// Names bound or changed by the statement, whatever its kind.
 [[nodiscard]] std::set<std::string> statement_targets(Tokens statement);
-/// lambda, not, None, True, False, await: a statement may start with them and be an expression.
+/// lambda, not, None, True, False, await: an expression statement may start with them.
 [[nodiscard]] bool is_expression_keyword(std::string_view text) noexcept;
 
 struct Assignment {
@@ -46,10 +46,10 @@ struct Assignment {
   std::string augmented;  ///< "+" for +=; else empty
   Place place;
 };
-/// Only for statements that is_assignment() accepts. An annotation is dropped.
+/// Requires is_assignment(). Drops an annotation.
 [[nodiscard]] Assignment split_assignment(Tokens statement);
 
-/// The key of `name[key]`, when the target is just that.
+/// The key of `name[key]`, if that is the whole target.
 [[nodiscard]] std::optional<Tokens> subscript_of(Tokens target) noexcept;
 /// The targets of `a, b` or `(a, b)` or `[a, b]`.
 [[nodiscard]] std::optional<std::vector<Tokens>> unpacking(Tokens target);
@@ -59,7 +59,7 @@ struct ImportStatement {
   bool star = false;
   bool malformed = false;
   std::vector<std::string> modules;                        ///< one, when `from`
-  std::vector<std::pair<std::string, std::string>> names;  ///< what is bound, as which name
+  std::vector<std::pair<std::string, std::string>> names;  ///< name and the name it is bound to
   Place place;
 };
 [[nodiscard]] ImportStatement parse_import(Tokens statement);

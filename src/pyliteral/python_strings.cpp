@@ -115,7 +115,7 @@ class Decoder {
   DecodedString out_;
 };
 
-/// Underscores between digits removed; nothing when one stands elsewhere.
+/// The text without underscores between digits; nothing if one is elsewhere.
 std::optional<std::string> without_underscores(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -189,7 +189,7 @@ std::optional<Value> decode_number(std::string_view text, std::string& note) {
     note = fmt::format("'{}' is not a number", text);
     return std::nullopt;
   }
-  // Too large or too small for a double: as in Python, infinity or zero.
+  // Out of a double's range: infinity or zero, as in Python.
   if (error == std::errc::result_out_of_range) real = std::strtod(digits.c_str(), nullptr);
   return Value::of_real(real);
 }

@@ -17,16 +17,16 @@ struct StringPrefix {
 
 struct DecodedString {
   std::string text;
-  std::vector<FormatPart> format;  ///< set only when there is an expression in it
-  std::string problem;             ///< why it cannot be taken over; else empty
+  std::vector<FormatPart> format;  ///< set only if it contains an expression
+  std::string problem;             ///< why it cannot be read; else empty
 };
 
 /// The value of the text between the quotes of a string literal.
 [[nodiscard]] DecodedString decode_string(std::string_view content, StringPrefix prefix);
 
-/// Reads an integer or floating-point literal. Nothing when it is not one Assay reads (imaginary
-/// numbers) or not Python's (leading zeros); `note` says so. An integer beyond 64 bits becomes a
-/// float, and `note` says that too.
+/// Reads an integer or floating-point literal. Nothing if Assay does not read it (imaginary
+/// numbers) or Python does not (leading zeros); `note` says so. An integer beyond 64 bits becomes a
+/// float, which `note` says too.
 [[nodiscard]] std::optional<Value> decode_number(std::string_view text, std::string& note);
 
 }  // namespace assay::pyliteral

@@ -116,7 +116,7 @@ class Tokenizer {
     advance(1 + ending);
   }
 
-  /// Length of the prefix when a string literal starts here.
+  /// Length of the prefix if a string literal starts here.
   [[nodiscard]] std::optional<std::size_t> string_prefix() const noexcept {
     std::size_t length = 0;
     while (length < 3 && peek(length) != '\0' &&
@@ -187,7 +187,7 @@ class Tokenizer {
         advance(2);
       } else if (is_digit(c) || c == '.' || c == '_' || (c >= 'a' && c <= 'z') ||
                  (c >= 'A' && c <= 'Z')) {
-        // "1if x else y" is one token here and refused as a number; real code does not contain it.
+        // "1if x else y" becomes one token and is refused as a number; no real code contains it.
         advance(1);
       } else {
         break;

@@ -10,7 +10,7 @@
 
 namespace assay::pyliteral {
 
-/// A piece of an f-string: literal text, or the source text between braces.
+/// A piece of an f-string: literal text, or the source between braces.
 struct FormatPart {
   std::string text;
   bool is_expression = false;
@@ -20,37 +20,37 @@ struct Token {
   enum class Kind { name, number, string, op };
 
   Kind kind = Kind::op;
-  std::string_view text;  ///< as it stands in the source
+  std::string_view text;  ///< as written in the source
   Place place;
-  int depth = 0;  ///< brackets around it; a bracket has the depth of what surrounds it
+  int depth = 0;  ///< surrounding brackets; a bracket's depth is that of its surroundings
 
   // Set for strings only.
   std::string decoded;             ///< escapes resolved
-  std::vector<FormatPart> format;  ///< of an f-string with expressions; else empty
-  std::string problem;             ///< why the string cannot be taken over; else empty
+  std::vector<FormatPart> format;  ///< for an f-string with expressions; else empty
+  std::string problem;             ///< why the string cannot be read; else empty
 
   [[nodiscard]] bool is(std::string_view wanted) const noexcept {
     return (kind == Kind::op || kind == Kind::name) && text == wanted;
   }
 };
 
-/// One logical line: what Python ends with NEWLINE, after joining brackets and backslashes.
+/// One logical line, as ended by Python's NEWLINE after joining brackets and backslashes.
 struct LogicalLine {
   int indent = 0;  ///< columns, tabs to the next multiple of 8
   std::span<const Token> tokens;
   bool broken = false;  ///< a syntax error was reported in it
 };
 
-/// A file cut into tokens. The source text must outlive it. Lines without tokens are left out.
+/// A file divided into tokens. The source text must outlive it. Lines without tokens are left out.
 struct TokenStream {
   std::vector<Token> tokens;
   std::vector<LogicalLine> lines;
-  std::vector<Diagnostic> problems;  ///< syntax errors, `file` left empty
+  std::vector<Diagnostic> problems;  ///< syntax errors; `file` is empty
 };
 
-/// Cuts Python source into tokens. Accepts a byte order mark, LF, CRLF and CR. Never throws for
-/// bad input: what is wrong is reported in `problems` and the rest of the file is still read.
-/// Brackets nested deeper than Python allows (200) end the reading.
+/// Tokenizes Python source. Accepts a byte order mark, LF, CRLF and CR. Never throws for bad input:
+/// errors are reported in `problems` and the rest of the file is still read. Brackets nested deeper
+/// than Python allows (200) stop the reading.
 [[nodiscard]] TokenStream tokenize(std::string_view source);
 
 }  // namespace assay::pyliteral

@@ -9,7 +9,7 @@
 
 namespace assay::pyliteral {
 
-/// Where something stands in its file, counted from 1.
+/// A place in a file, counted from 1.
 struct Place {
   int line = 0;
   int column = 0;
@@ -17,7 +17,7 @@ struct Place {
 
 struct Entry;
 
-/// The value of a Python literal. A plain value: copying copies everything below it.
+/// The value of a Python literal. Copying it copies everything below it.
 struct Value {
   enum class Kind { none, boolean, integer, real, text, list, tuple, dict };
 
@@ -41,7 +41,7 @@ struct Value {
   [[nodiscard]] bool is_number() const noexcept {
     return kind == Kind::boolean || kind == Kind::integer || kind == Kind::real;
   }
-  /// The number as a double; 0 when it is not one.
+  /// The number as a double; 0 for other kinds.
   [[nodiscard]] double number() const noexcept;
   /// Python's bool(value).
   [[nodiscard]] bool truth() const noexcept;
@@ -55,15 +55,15 @@ struct Entry {
 /// "str", "int", "list", …: Python's name of the type.
 [[nodiscard]] std::string_view type_name(const Value& value) noexcept;
 
-/// Python's int(value) of an integer or a bool.
+/// Python's int(value) for an integer or a bool.
 [[nodiscard]] std::int64_t integral(const Value& value) noexcept;
 
-/// The same text for keys that are equal in Python (1, 1.0 and True), and different text for
-/// others. Only for hashable values (no list or dict inside).
+/// Equal for keys that are equal in Python (1, 1.0 and True), and different for others. Requires
+/// hashable values (no list or dict inside).
 [[nodiscard]] std::string hash_text(const Value& value);
 [[nodiscard]] bool hashable(const Value& value) noexcept;
 
-/// How much memory a value takes, in units of about 64 bytes; and how deep containers nest.
+/// A value's memory use in units of about 64 bytes, and the nesting depth of its containers.
 [[nodiscard]] std::size_t weight(const Value& value) noexcept;
 [[nodiscard]] int depth(const Value& value) noexcept;
 
@@ -71,7 +71,7 @@ struct Entry {
 /// infinities and NaN → the strings "inf", "-inf", "nan", since JSON has no such numbers.
 [[nodiscard]] Json to_json(const Value& value);
 
-/// Python's str(value) of a string, an integer, a bool or None; for others, its JSON.
+/// Python's str(value) for a string, an integer, a bool or None; JSON for others.
 [[nodiscard]] std::string display(const Value& value);
 
 }  // namespace assay::pyliteral

@@ -24,15 +24,14 @@ Arguments program(const plan::Container& container) {
   return arguments;
 }
 
-/// A folder that the rank needs has the same path inside.
+/// A folder needed by the rank has the same path inside.
 struct Mount {
   std::string path;
   bool read_only = false;
   std::string target{path};
 };
 
-/// Where an image's PATH, and that of login shells and sudo, looks before it comes to the ssh of
-/// the image.
+/// An image's PATH, and that of login shells and sudo, has this before the image's own ssh.
 constexpr const char* kSshInside = "/usr/local/bin/ssh";
 
 std::string target_of(const std::string& mount) {
@@ -41,8 +40,8 @@ std::string target_of(const std::string& mount) {
   return mount.substr(first + 1, second == std::string::npos ? second : second - first - 1);
 }
 
-// A path that the suite mounts something at is the suite's; one that is needed twice is writable
-// where one of both is.
+// A path at which the suite mounts something belongs to the suite; one that is needed twice is
+// writable if either use is.
 std::vector<Mount> needed(const plan::Container& container, const ContainerPlace& place) {
   std::vector<Mount> out;
   const auto add = [&](const std::string& path, bool read_only) {
@@ -57,7 +56,7 @@ std::vector<Mount> needed(const plan::Container& container, const ContainerPlace
   add(place.data, true);
   if (place.ssh_folder.empty()) return out;
   add(place.ssh_folder.string(), true);
-  // Within a folder of the node that the suite mounts there, a file would have to be made.
+  // In a node folder that the suite mounts there, a file would have to be created.
   const bool covered = std::ranges::any_of(container.mounts, [](const std::string& mount) {
     const std::string target = target_of(mount);
     return std::string_view(kSshInside).starts_with(target + "/") || target == kSshInside;
@@ -67,8 +66,8 @@ std::vector<Mount> needed(const plan::Container& container, const ContainerPlace
   return out;
 }
 
-// Names of cases have colons, which `--volume` and `--bind` cannot take; commas and quotes are as
-// in CSV.
+// Case names have colons, which `--volume` and `--bind` cannot express; commas and quotes follow
+// CSV rules.
 std::string as_mount(const Mount& mount, const char* target, const char* read_only) {
   const auto field = [](std::string text) {
     if (text.find_first_of(",\"") == std::string::npos) return text;
@@ -81,8 +80,8 @@ std::string as_mount(const Mount& mount, const char* target, const char* read_on
          (mount.read_only ? "," + std::string(read_only) : "");
 }
 
-// enroot's is a line of fstab with colons: what comes third are all of its options, also that it is
-// a bind mount and that its place is made.
+// enroot's mount is an fstab line with colons: its third field must contain all options, including
+// the bind mount and creating the mount point.
 std::string as_fstab(const std::string& mount) {
   const auto second = mount.find(':', mount.find(':') + 1);
   const std::string options = second == std::string::npos ? "" : "," + mount.substr(second + 1);
@@ -101,11 +100,11 @@ Arguments docker_like(const plan::Container& container, const Arguments& vendor_
   Arguments arguments = program(container);
   append(arguments, {"run", "--rm", "--name", place.name, "--network=host"});
   if (place.interactive) arguments.emplace_back("--interactive");
-  // Ranks of a node share memory with each other, unless a size of their own is asked for.
+  // The ranks of a node share memory, unless a separate size is requested.
   arguments.push_back(container.shm_size.empty() ? "--ipc=host"
                                                  : "--shm-size=" + container.shm_size);
   if (!container.user.empty()) arguments.push_back("--user=" + container.user);
-  arguments.emplace_back("--pull=never");  // the image was made available before
+  arguments.emplace_back("--pull=never");  // the image was provided earlier
   if (!place.workdir.empty()) append(arguments, {"--workdir", place.workdir});
   for (const Mount& mount : needed(container, place))
     append(arguments, {"--mount", as_mount(mount, "target", "readonly")});
@@ -154,7 +153,7 @@ bool can_have_ssh(const plan::Container& container) {
 
 std::string container_name(const std::string& run_id, const std::string& case_name, int round,
                            int rank) {
-  // FNV-1a: a case's name may hold what a container's may not.
+  // FNV-1a, because a case's name may contain what a container's may not.
   std::uint32_t hash = 2166136261U;
   for (const char c : case_name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   return fmt::format("assay-{}-{:08x}-r{}-{}", run_id, hash, round, rank);

@@ -15,11 +15,11 @@ namespace assay::rendezvous {
 
 namespace {
 
-// As ais-bench and HCCL's guide have it: enough for slow starts, and bounded.
+// From ais-bench and HCCL's guide: enough for slow starts, yet bounded.
 constexpr const char* kHcclConnectTimeout = "600";
 constexpr int kSshPort = 22;
 
-/// What the variables of a node are made from.
+/// The inputs for a node's variables.
 struct NodeContext {
   const plan::Plan& plan;
   const plan::CasePlan& plan_case;
@@ -28,7 +28,7 @@ struct NodeContext {
   const std::filesystem::path& node_dir;
 };
 
-/// Where a rank stands among the others.
+/// A rank's position among the others.
 struct Position {
   const plan::Plan& plan;
   const plan::CasePlan& plan_case;
@@ -46,9 +46,9 @@ std::string device_numbers(int procs) {
   return list;
 }
 
-/// The numbers of the node's devices: of a job of the platform those that were given to it, which
-/// may be more than its processes (one that drives eight), fewer or not the first; else one a
-/// process.
+/// The numbers of the node's devices: for a platform job, those allocated to it, which may be more
+/// than its processes (a process that drives eight), fewer, or not the first ones; otherwise one
+/// per process.
 std::string devices_of(const plan::Plan& plan, const plan::CasePlan& plan_case,
                        const std::string& host) {
   Environment env = host_environment(plan, host);
@@ -57,7 +57,7 @@ std::string devices_of(const plan::Plan& plan, const plan::CasePlan& plan_case,
   return given.empty() ? device_numbers(plan_case.procs) : given;
 }
 
-/// A number that HCCL's JOB_ID may be; the same on every node of a round, another for another.
+/// A valid JOB_ID for HCCL: the same on all nodes of a round, different for other rounds.
 std::string job_number(const plan::CasePlan& plan_case, const Placement& placement) {
   std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
   for (const char c : fmt::format("{}/{}/{}", placement.run_id, plan_case.name, placement.round))
@@ -77,7 +77,7 @@ void add_torchrun_rank(const Position& at, Environment& env) {
   env["LOCAL_RANK"] = Position::text(at.local);
 }
 
-// The names of OpenMPI, and those of MPICH and Intel MPI.
+// The names used by OpenMPI, and by MPICH and Intel MPI.
 void add_mpi_rank(const Position& at, Environment& env) {
   const std::string size = Position::text(at.plan_case.world_size());
   const std::string local_size = Position::text(at.plan_case.procs);
@@ -85,7 +85,7 @@ void add_mpi_rank(const Position& at, Environment& env) {
   env["OMPI_COMM_WORLD_SIZE"] = env["OMPI_UNIVERSE_SIZE"] = env["PMI_SIZE"] = size;
   env["OMPI_COMM_WORLD_RANK"] = env["PMI_RANK"] = at.rank();
   env["OMPI_COMM_WORLD_LOCAL_SIZE"] = env["MPI_LOCALNRANKS"] = local_size;
-  // To OpenMPI "node rank" is the rank among the processes of the node.
+  // For OpenMPI, "node rank" is the rank among the node's processes.
   env["OMPI_COMM_WORLD_LOCAL_RANK"] = env["OMPI_COMM_WORLD_NODE_RANK"] = local;
   env["MPI_LOCALRANKID"] = local;
 }
@@ -95,14 +95,14 @@ void add_horovod_rank(const Position& at, Environment& env) {
   env["HOROVOD_SIZE"] = Position::text(at.plan_case.world_size());
   env["HOROVOD_LOCAL_RANK"] = Position::text(at.local);
   env["HOROVOD_LOCAL_SIZE"] = Position::text(at.plan_case.procs);
-  // "Cross": among the processes with the same local rank, one on every node.
+  // "Cross" means among the processes with the same local rank, one per node.
   env["HOROVOD_CROSS_RANK"] = Position::text(at.node);
   env["HOROVOD_CROSS_SIZE"] = Position::text(at.plan_case.nodes);
   env["HOROVOD_HOSTNAME"] = at.placement.hosts.at(static_cast<std::size_t>(at.node));
 }
 
 void add_horovod_node(const NodeContext& at, Environment& env) {
-  if (at.plan_case.launch == plan::LaunchMode::head) return;  // horovodrun brings its own
+  if (at.plan_case.launch == plan::LaunchMode::head) return;  // horovodrun sets its own
   env["HOROVOD_CONTROLLER"] = "gloo";
   env["HOROVOD_CPU_OPERATIONS"] = "gloo";
   env["HOROVOD_GLOO_RENDEZVOUS_ADDR"] = at.placement.master_addr;
@@ -112,7 +112,7 @@ void add_horovod_node(const NodeContext& at, Environment& env) {
 void add_hccl_node(const NodeContext& at, Environment& env) {
   const std::string table = (at.node_dir / kRankTableFile).string();
   env["RANK_TABLE_FILE"] = table;
-  env["MINDSPORE_HCCL_CONFIG_PATH"] = table;  // the name of MindSpore 0.x
+  env["MINDSPORE_HCCL_CONFIG_PATH"] = table;  // MindSpore 0.x's name
   env["RANK_SIZE"] = std::to_string(at.plan_case.world_size());
   env["DEVICE_NUM"] = std::to_string(at.plan_case.procs);
   env["SERVER_ID"] = std::to_string(at.node);
@@ -124,7 +124,7 @@ void add_hccl_node(const NodeContext& at, Environment& env) {
 void add_hccl_rank(const Position& at, Environment& env) {
   env["DEVICE_ID"] = env["ASCEND_DEVICE_ID"] = Position::text(at.local);
   if (table_form(at.plan.cluster) == TableForm::cloud) {
-    // That form has no ranks: a process is known by its pod and its place in the whole.
+    // This form has no ranks: a process is identified by its pod and its place in the whole.
     RankTable table;
     table.servers.resize(static_cast<std::size_t>(at.node) + 1);
     env["RANK_ID"] = pod_name(table, static_cast<std::size_t>(at.node));
@@ -135,16 +135,16 @@ void add_hccl_rank(const Position& at, Environment& env) {
   env["DEVICE_INDEX"] = Position::text(at.local);
 }
 
-// What a job of that platform finds in its environment: a worker a node, and how to reach each.
+// A job's environment on that platform: one worker per node, and how to reach each.
 void add_dlws_node(const NodeContext& at, Environment& env) {
   const auto& [plan, plan_case, placement, node, node_dir] = at;
   const bool several = plan_case.nodes > 1;
-  // Of a job of the platform its number, by which its users know it.
+  // For a platform job, the number by which its users know it.
   const auto job = plan_case.env.find(std::string(kJobIdVariable));
   env["DLWS_JOB_ID"] = job == plan_case.env.end() ? placement.run_id : job->second;
   env["DLWS_ROLE_NAME"] = several ? "worker" : "master";
   env["DLWS_ROLE_IDX"] = env["DLTS_ROLE_IDX"] = std::to_string(node);
-  env["DLWS_NUM_PS"] = several ? "1" : "0";  // 0 means a job of one node there
+  env["DLWS_NUM_PS"] = several ? "1" : "0";  // there, 0 means a single-node job
   env["DLWS_NUM_WORKER"] = env["DLWS_WORKER_NUM"] = std::to_string(plan_case.nodes);
   const std::string devices =
       devices_of(plan, plan_case, placement.hosts.at(static_cast<std::size_t>(node)));
@@ -160,7 +160,7 @@ void add_dlws_node(const NodeContext& at, Environment& env) {
     const plan::Host* host = plan.cluster.find_host(name);
     const auto add = [&](const char* what, const std::string& value) {
       env[fmt::format("DLWS_SD_worker{}_{}", i, what)] = value;
-      // The parameter server, which starts the workers, is beside the first of them.
+      // The parameter server, which starts the workers, is beside the first one.
       if (several && i == 0) env[fmt::format("DLWS_SD_ps0_{}", what)] = value;
       if (i == node) env[fmt::format("DLWS_SD_SELF_{}", what)] = value;
     };
@@ -180,7 +180,7 @@ void add_dlws_node(const NodeContext& at, Environment& env) {
   env["VISIBLE_IDS"] = devices;
 }
 
-/// The variables of a flavor, of a node and of a rank; nullptr: it has none.
+/// A flavor's variables for a node and for a rank; nullptr if it has none.
 struct FlavorVariables {
   std::string_view flavor;
   void (*node)(const NodeContext& at, Environment& env);
@@ -237,7 +237,7 @@ Environment host_environment(const plan::Plan& plan, const std::string& host) {
 Environment rank_environment(const plan::Plan& plan, const plan::CasePlan& plan_case,
                              const Placement& placement, int node, int local_rank) {
   const Position at{plan, plan_case, placement, node, local_rank};
-  Environment env{{"RANK", at.rank()}};  // also what PerfLog writers go by
+  Environment env{{"RANK", at.rank()}};  // also used by PerfLog writers
   for (const FlavorVariables& variables : kVariables)
     if (variables.rank != nullptr && meets_by(plan, plan_case, placement, variables.flavor))
       variables.rank(at, env);

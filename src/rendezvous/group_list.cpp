@@ -1,5 +1,5 @@
-// Rank tables with a group_list: the cloud form (one instance a server, no ranks) and the lab form
-// of MindSpore 0.x (one instance a device).
+// Rank tables with a group_list: the cloud form (one instance per server, no ranks) and the lab
+// form of MindSpore 0.x (one instance per device).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -161,7 +161,7 @@ class GroupReader {
       root_.invalid("para_plane_nic_location", "must be \"device\" on an Ascend 910, got \"" +
                                                    ellipsize(printable(location), 40) + "\"");
     lab.nic_names = root_.texts("para_plane_nic_name");
-    // One generator of such tables writes a number here, and HCCL takes it.
+    // One generator of such tables writes a number here, which HCCL accepts.
     Findings own;
     root_.with(own).expect_count("para_plane_nic_num", lab.nic_names.size(),
                                  "names in para_plane_nic_name", true);

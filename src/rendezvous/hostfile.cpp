@@ -20,8 +20,8 @@ bool is_word_character(char c) {
          c == '-' || c == '_';
 }
 
-/// horovodrun takes letters, digits, '.', '-' and '_'; MPICH splits at ':', and OpenMPI reads an
-/// IPv6 address, but cannot start anything there.
+/// horovodrun accepts letters, digits, '.', '-' and '_'; MPICH splits at ':', and OpenMPI reads an
+/// IPv6 address but cannot start anything there.
 bool fits(std::string_view host) {
   return !host.empty() && host[0] != '-' && host.size() <= 253 &&
          std::ranges::all_of(host, is_word_character);
@@ -63,7 +63,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-/// "host slots=n", and in files that are read for any form "slots = n" and max_slots too.
+/// Accepts "host slots=n"; without a given form also "slots = n" and max_slots.
 HostSlots read_slots_line(const std::vector<std::string_view>& words, bool strict,
                           const std::string& where) {
   HostSlots out{std::string(words[0]), 0};

@@ -11,8 +11,8 @@ namespace assay::rendezvous {
 
 enum class HostfileForm {
   openmpi,  ///< "host slots=n"
-  mpich,    ///< "host:n", of MPICH and Intel MPI
-  horovod,  ///< as openmpi, within what horovodrun takes: no blank line, no comment, no IPv6
+  mpich,    ///< "host:n", for MPICH and Intel MPI
+  horovod,  ///< as openmpi, but only what horovodrun takes: no blank line, comment or IPv6
   ib,       ///< as horovod, with the hosts' InfiniBand names: ib_config
 };
 
@@ -25,18 +25,18 @@ constexpr auto enum_names(HostfileForm /*value*/) {
 /// One line of a hostfile.
 struct HostSlots {
   std::string host;
-  int slots = 0;  ///< processes; 0 when a file does not give a number
+  int slots = 0;  ///< processes; 0 if the file has no number
 
   friend bool operator==(const HostSlots&, const HostSlots&) = default;
 };
 
-/// One line a host, in order. Throws Error of kind config for a name that the form cannot hold, a
-/// host that is listed twice, or one without slots.
+/// One line per host, in order. Throws Error of kind config for a name that the form cannot
+/// express, a host listed twice, or one without slots.
 [[nodiscard]] std::string render_hostfile(const std::vector<HostSlots>& hosts, HostfileForm form);
 
-/// Reads a hostfile back. Without a form, each line may be "host slots=n", "host:n" or a bare
-/// "host"; blank lines and comments are ignored. With a form, the file must be what the form's
-/// programs read. Throws Error of kind config at "where:line".
+/// Parses a hostfile. Without a form, each line may be "host slots=n", "host:n" or just "host";
+/// blank lines and comments are ignored. With a form, the file must be valid for that form's
+/// programs. Throws Error of kind config at "where:line".
 [[nodiscard]] std::vector<HostSlots> parse_hostfile(std::string_view text, const std::string& where,
                                                     std::optional<HostfileForm> form = {});
 

@@ -18,11 +18,11 @@ using Severity = Finding::Severity;
 
 namespace {
 
-// Deeper than any rank table; keeps recursive JSON functions far from the end of the stack.
+// Deeper than any rank table, yet safe for the stack of recursive JSON functions.
 constexpr int kMaxDepth = 32;
 constexpr std::size_t kFindingsShown = 20;
 
-/// JSON with the keys of every object unique: of two, HCCL and other readers take different ones.
+/// Requires unique keys in every object: of two, HCCL and other readers take different ones.
 Json parse_strictly(std::string_view text, const std::string& where) {
   std::vector<std::set<std::string>> keys;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
@@ -46,7 +46,7 @@ Json parse_strictly(std::string_view text, const std::string& where) {
   }
 }
 
-/// The form by HCCL's rule, `version`, and by what distinguishes the two without one.
+/// The form by HCCL's rule, `version`, and for forms without it by their distinguishing keys.
 std::optional<TableForm> recognize(const Cursor& root) {
   if (!root.has("version")) {
     if (root.has("deploy_mode")) return TableForm::lab;
@@ -152,7 +152,7 @@ TableReading load_rank_table(const std::filesystem::path& path, const CheckOptio
   constexpr auto kPause = std::chrono::milliseconds(200);
   const std::int64_t end = mono_now_ns() + wait.count();
   for (;;) {
-    // Writers that do not replace the file at once leave a part of it for a moment.
+    // Writers that do not replace the file atomically briefly leave a part of it.
     const bool last = mono_now_ns() + Nanoseconds(kPause).count() > end;
     try {
       TableReading reading = load();

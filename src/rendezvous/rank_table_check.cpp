@@ -1,4 +1,4 @@
-// The rules that every form of rank table shares.
+// The rules common to all forms of rank tables.
 #include <algorithm>
 #include <map>
 
@@ -132,7 +132,7 @@ class Checker {
                             ellipsize(printable(servers[0].id), 64), servers[0].devices.size()));
   }
 
-  /// What an Ascend 910 server of eight devices wants, and what launchers take for granted.
+  /// The needs of an Ascend 910 server with eight devices, and the assumptions of launchers.
   void note_habits() {
     const auto& servers = draft_.table.servers;
     if (max_devices_ == 8 && servers.size() == 1) {

@@ -119,7 +119,7 @@ void require_super_pods(const RankTable& table, const std::string& where) {
   }
 }
 
-// The cloud form has no ranks: HCCL gives them out by server_id, as text, and by device id.
+// The cloud form has no ranks: HCCL assigns them by server_id, as text, and device id.
 void require_cloud_order(const RankTable& table, const std::string& where) {
   RankTable assigned = table;
   assign_cloud_ranks(assigned);

@@ -18,7 +18,7 @@ bool has_contained_ssh(const plan::CasePlan& plan_case) {
   return wants_ssh(plan_case) && plan_case.container && can_have_ssh(*plan_case.container);
 }
 
-/// What every container of the node sees.
+/// The part of the place that all containers of the node share.
 ContainerPlace container_place(const plan::CasePlan& plan_case, const Placement& placement,
                                int node, const std::filesystem::path& node_dir) {
   ContainerPlace place;
@@ -32,7 +32,7 @@ ContainerPlace container_place(const plan::CasePlan& plan_case, const Placement&
   return place;
 }
 
-/// Names of the variables that go into a container, those that the agent adds among them.
+/// Names of the variables that go into a container, including those added by the agent.
 std::vector<std::string> variables_inside(const NodeCommands& node,
                                           const std::map<std::string, std::string>& own) {
   std::vector<std::string> names{std::string(kRoundVariable)};
@@ -53,7 +53,7 @@ std::vector<std::string> in_container(const plan::Plan& plan, const plan::CasePl
                           options.value("options", std::vector<std::string>{}), place, argv, names);
 }
 
-// The rank's command becomes one that runs it in its container, and the variables go along.
+// Wraps the rank's command so that it runs in its container, and passes its variables.
 void put_in_container(const plan::Plan& plan, const plan::CasePlan& plan_case,
                       const Placement& placement, const NodeCommands& node,
                       const std::filesystem::path& node_dir, RankCommand& command) {
@@ -64,15 +64,15 @@ void put_in_container(const plan::Plan& plan, const plan::CasePlan& plan_case,
   command.argv =
       in_container(plan, plan_case, place, command.argv, variables_inside(node, command.env));
   command.cleanup = remove_container(*plan_case.container, place.name);
-  // For who enters the job. Not passed on into the container.
+  // For people entering the job. Not passed into the container.
   std::vector<std::string> inside = exec_in_container(*plan_case.container, place.name);
   if (inside.empty() || place.programs_dir.empty()) return;
   inside.push_back((place.programs_dir / "assay-agent").string());
   command.env[std::string(kContainerVariable)] = dump_line(Json(inside));
 }
 
-// One container a node, whatever number of programs others start there: what one of them leaves in
-// its files the next one finds.
+// One container per node, however many programs others start there, so that files which one leaves
+// behind are there for the next.
 void add_visitors(const plan::Plan& plan, const plan::CasePlan& plan_case,
                   const Placement& placement, const std::filesystem::path& node_dir,
                   NodeCommands& node) {
@@ -175,7 +175,7 @@ std::map<std::string, int> node_names(const plan::Plan& plan, const Placement& p
   const auto add = [&](int node, const std::string& name) {
     if (!name.empty()) out.try_emplace(name, node);
   };
-  // Real names first: a host may be called as another one's place is.
+  // Real names take precedence: a host may have the name of another one's place.
   for (int node = 0; node < nodes; ++node) {
     const auto at = static_cast<std::size_t>(node);
     const std::string& name = placement.hosts[at];

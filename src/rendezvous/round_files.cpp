@@ -67,7 +67,7 @@ std::vector<HostSlots> host_slots(const plan::Cluster& cluster,
     const plan::Host* host = cluster.find_host(name);
     const bool ib = form == HostfileForm::ib && host != nullptr && !host->ib_addr.empty();
     std::string address = ib ? host->ib_addr : cluster.address_of(name);
-    // Within a round ssh knows the name, too.
+    // Within a round, ssh knows the name as well.
     const bool fits = address.find(':') == std::string::npos;
     out.push_back({fits ? std::move(address) : name, slots});
   }
@@ -94,7 +94,7 @@ std::map<std::string, std::string> round_files(const plan::Plan& plan,
     const HostfileForm form =
         plan_case.meets_by("horovod") ? HostfileForm::horovod : HostfileForm::openmpi;
     std::vector<HostSlots> slots = host_slots(plan.cluster, hosts, plan_case.procs, form);
-    // mpirun refuses such names, or dies of them, before it would call the round's ssh.
+    // mpirun refuses such names, or fails on them, before calling the round's ssh.
     const std::string_view refused = form == HostfileForm::openmpi ? ":_" : ":";
     for (std::size_t node = 0; node < slots.size(); ++node)
       if (slots[node].host.find_first_of(refused) != std::string::npos)

@@ -1,4 +1,4 @@
-// Rank tables of the forms 1.0 and 1.2: a list of servers with their devices.
+// Rank tables of forms 1.0 and 1.2: a list of servers with their devices.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -68,7 +68,7 @@ void read_devices(const Cursor& cursor, TableDraft& draft, TableServer& server,
   }
 }
 
-/// "reserve" is what generators write where nothing is known.
+/// Generators write "reserve" for unknown values.
 std::string read_address(const Cursor& cursor, const char* key) {
   std::string value = cursor.text_or_empty(key);
   if (value.empty() || value == "reserve") return {};
@@ -78,7 +78,7 @@ std::string read_address(const Cursor& cursor, const char* key) {
   return value;
 }
 
-/// Every server in exactly one super-pod; super_device_id unique in each.
+/// Requires every server in exactly one super-pod, with unique super_device_ids in each.
 void read_super_pods(const Cursor& root, TableDraft& draft) {
   std::map<std::string, std::size_t> servers;
   for (std::size_t i = 0; i < draft.table.servers.size(); ++i)

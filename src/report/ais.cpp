@@ -16,7 +16,7 @@ void write_ais_records(const ReportInput& input) {
           std::filesystem::remove(folder / name, ignored);
           return;
         }
-        make_directories(folder);  // a tester has no folder of a round without files
+        make_directories(folder);  // a tester lacks a round's folder if it has no files
         write_file_atomic(folder / name, text, /*sync=*/false);
       };
       const std::string& record = round.ais->train_result_info;

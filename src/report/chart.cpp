@@ -25,14 +25,14 @@ using judge::Phase;
 using judge::Point;
 using judge::Series;
 
-constexpr double kHeight = 168;  // pixels of the plot; its width is that of the page
+constexpr double kHeight = 168;  // of the plot, in pixels; its width is the page's
 constexpr std::size_t kMaxPhases = 200;
 
 bool finite(const Point& point) {
   return std::isfinite(point.t_s) && std::isfinite(point.value);
 }
 
-// A line is broken where samples are missing, so that a gap in the evidence shows as a gap.
+// Lines are interrupted where samples are missing, so that a gap in the evidence is visible.
 double gap_of(const std::vector<Point>& points) {
   if (points.size() < 4) return std::numeric_limits<double>::infinity();
   std::vector<double> steps;
@@ -100,7 +100,7 @@ Axis value_axis(const Chart& chart, const Extent& extent, double factor) {
   const double low = lowest * factor;
   const double high = highest * factor;
   if (percent && low >= 0 && high <= 100.5) return {0, 100, {0, 25, 50, 75, 100}};
-  // Zero belongs on the axis, except where the values vary little far away from it (a loss).
+  // The axis includes zero, except for values that vary little far away from it (a loss).
   const bool from_zero = low >= 0 && (chart.series[0]->name != "loss" || low < high * 0.4);
   return nice_axis(from_zero ? 0 : low, high, 4);
 }
@@ -113,7 +113,7 @@ struct PhaseMarkup {
 PhaseMarkup phases_svg(const Chart& chart, const Axis& x) {
   PhaseMarkup out;
   std::size_t drawn = 0;
-  double free_from = 0;  // labels of phases that overlap would cover each other
+  double free_from = 0;  // labels of overlapping phases would cover each other
   for (const Phase& phase : chart.phases) {
     if (!std::isfinite(phase.start_s) || !std::isfinite(phase.end_s)) continue;
     const double start = x.at(phase.start_s);
@@ -144,7 +144,7 @@ Html line_svg(std::string_view style, const std::string& label, const std::strin
   return markup("<path class=\"s {}\" data-label=\"{}\" d=\"{}\"/>", style, label, d);
 }
 
-// Few points are marked one by one: each is an evaluation.
+// A few points are marked individually: each is an evaluation.
 constexpr std::size_t kMaxDots = 40;
 
 std::string dots_of(const std::vector<Point>& points, const Axis& x, const Axis& y) {
@@ -186,7 +186,7 @@ std::size_t lines_of(std::size_t series) {
 }
 
 std::vector<Point> thin(const std::vector<Point>& points, std::size_t max_points) {
-  // Of points without a value, one in a row breaks the line.
+  // A single point of a run without values is enough to interrupt the line.
   std::vector<Point> clean;
   for (const Point& point : points)
     if (finite(point) || (std::isfinite(point.t_s) && !clean.empty() && finite(clean.back())))
@@ -255,7 +255,7 @@ Html render_chart(const Chart& chart) {
       axis_unit(chart.unit, std::max(std::abs(extent.low), std::abs(extent.high)));
   const Axis x = time_axis(end_s, 5);
   const Axis y = value_axis(chart, extent, unit.factor);
-  // Values are scaled back for the drawing only, so that ticks are round in the unit shown.
+  // Values are scaled only in the drawing, so that ticks are round in the displayed unit.
   Axis raw = y;
   raw.low /= unit.factor;
   raw.high /= unit.factor;
@@ -323,7 +323,7 @@ Html render_rank_speeds(const judge::RoundResult& round) {
   const double gap = bars.size() > 160 ? 0 : slot * 0.25;
   std::string normal;
   std::string slow;
-  std::string behind;  // a slow rank among hundreds is one hair wide: the column behind shows it
+  std::string behind;  // the column behind a slow rank shows it even if it is a hair wide
   std::size_t slow_count = 0;
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const double left = static_cast<double>(i) * slot + gap / 2;

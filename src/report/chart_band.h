@@ -8,13 +8,13 @@
 
 namespace assay::report {
 
-/// Many series as one: the lowest, the median and the highest of them over time.
+/// Many series in one: their lowest, median and highest value over time.
 struct Band {
   std::vector<judge::Point> low, median, high;
 };
 
-/// Every series is averaged in equal stretches of the time from 0 to `end_s`; the band is taken
-/// over the series. A stretch in which none has a value has no point.
+/// Averages every series over equal parts of the time from 0 to `end_s`, then takes the band over
+/// the series. A part without any value has no point.
 [[nodiscard]] Band band_of(std::span<const judge::Series* const> series, double end_s,
                            std::size_t buckets);
 

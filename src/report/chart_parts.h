@@ -8,22 +8,22 @@
 
 namespace assay::report {
 
-// Building blocks of all charts.
+// The building blocks of all charts.
 
 inline constexpr double kUnits = 1000;  ///< of the stretched inner drawing, in both directions
 
-/// A length, with one decimal if necessary.
+/// A length with a decimal only if needed.
 [[nodiscard]] std::string coordinate(double value);
 /// "12.5%" for 0.125.
 [[nodiscard]] std::string percent(double share);
 
-/// Lines across at the ticks of the axis, with their values.
+/// Horizontal lines at the axis's ticks, with their values.
 [[nodiscard]] page::Html value_grid(const Axis& y, double height);
 
-/// A mark below the plot at this share of the width, with its text, which stays inside the frame.
+/// A tick below the plot at this fraction of the width, with its text kept inside the frame.
 [[nodiscard]] page::Html x_tick(double share, double height, const std::string& text);
 
-/// A drawing of kUnits × kUnits, stretched to the width of the page.
+/// A drawing in kUnits × kUnits, stretched to the page's width.
 [[nodiscard]] page::Html stretched(const page::Html& drawing, double height);
 
 [[nodiscard]] page::Html legend_item(std::string_view classes, const std::string& label);

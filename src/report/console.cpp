@@ -30,9 +30,9 @@ namespace {
 using judge::CaseResult;
 using judge::Severity;
 
-constexpr std::size_t kConsoleFindings = 12;  // of one case; the HTML report has them all
+constexpr std::size_t kConsoleFindings = 12;  // per case; the HTML report has them all
 
-// The few characters outside ASCII in Assay's own texts, and their replacements.
+// The few non-ASCII characters in Assay's own texts, and their replacements.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kAscii{{
     {"…", "..."},
     {"±", "+/-"},
@@ -107,7 +107,7 @@ class Console {
     return style_.unicode ? clean : to_ascii(std::move(clean));
   }
 
-  // A text of Assay's own, in the reader's language.
+  // Assay's own text in the reader's language.
   std::string said(std::string_view text) const { return plain(tr(text)); }
 
   page::Cell said_cell(page::Cell cell) const {
@@ -151,7 +151,7 @@ class Console {
       line((n++ == 0 ? first : rest) + part);
   }
 
-  // What the numbers and verdicts of the table are to be read with.
+  // Prints what the reader needs to know about the table's numbers and verdicts.
   void rules(const judge::RunResult& result) {
     const std::string legend = spread_legend(result);
     if (!legend.empty()) paragraph(said(legend), "", "");
@@ -168,7 +168,7 @@ class Console {
     bool first = true;
     for (const CaseResult& case_result : result.cases) {
       const judge::Summary* summary = find_summary(case_result, "scaling_efficiency");
-      // Points of a sweep have their curve there.
+      // A sweep's points show theirs in its chart.
       if (summary == nullptr || case_result.sweep) continue;
       if (first) line("");
       first = false;
@@ -190,7 +190,7 @@ class Console {
       const bool matrix = fits_matrix(view, kMatrixColumns);
       page::Table table = matrix ? sweep_matrix(view) : sweep_table(view, result);
       const std::size_t all = table.rows.size();
-      // The summary above has every point with its verdict.
+      // The summary above lists every point with its verdict.
       if (all > kListedPoints) table.rows.resize(kListedPoints);
       table.columns[0].cut = page::Cut::end;
       table.columns[0].soft_min = table.columns[0].hard_min = 8;
@@ -215,7 +215,7 @@ class Console {
     }
   }
 
-  // What is worst comes before everything else, and is not said again.
+  // Prints the worst finding first; it is not repeated later.
   void failure(std::vector<FoldedFinding>& found) {
     if (found.empty() || found[0].first.finding.severity < Severity::incomplete) return;
     finding(found[0], found[0].of);
@@ -223,7 +223,7 @@ class Console {
     found.erase(found.begin());
   }
 
-  // The run's own, those of each case, the case with the worst first, and what several have.
+  // The run's findings, each case's, starting with the worst, and those that several cases share.
   void sections(std::span<const FoldedFinding> found) {
     std::vector<std::string> done;
     for (const FoldedFinding& one : found) {
@@ -271,7 +271,7 @@ class Console {
                                                                  : " (" + said(places) + ")";
     if (!finding.rule.empty()) text += " [" + plain(finding.rule) + "]";
     const std::string indent(14, ' ');
-    // The label is colored after wrapping: escape sequences have no width.
+    // Colors the label after wrapping: escape sequences have no width.
     const std::size_t at = out_.size();
     paragraph(text, "  " + pad_right(severity, 12), indent);
     if (style_.color)

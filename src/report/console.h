@@ -8,13 +8,13 @@
 namespace assay::report {
 
 struct ConsoleStyle {
-  bool color = false;       ///< ANSI colors; without them the text has no escape sequences
-  std::size_t width = 100;  ///< columns of the terminal; at least 60 are used
-  bool unicode = true;      ///< false: everything that Assay itself writes is ASCII
-  std::string report = {};  ///< path of the HTML report, for the last line; empty: no such line
+  bool color = false;       ///< ANSI colors; otherwise there are no escape sequences
+  std::size_t width = 100;  ///< the terminal's columns; at least 60 are used
+  bool unicode = true;      ///< false: Assay's own text is pure ASCII
+  std::string report = {};  ///< the HTML report's place, for the last line; empty: no such line
 };
 
-/// The table of cases with their verdicts, then the findings with advice, then the report's path.
+/// The table of cases with their verdicts, the findings with advice, and the report's place.
 [[nodiscard]] std::string render_console(const judge::RunResult& result,
                                          const ConsoleStyle& style = {});
 

@@ -12,10 +12,10 @@ namespace assay::report {
 
 namespace {
 
-// A cell of text: neutralized, then quoted where RFC 4180 asks for it.
+// A text cell: neutralized, then quoted where RFC 4180 requires it.
 std::string cell(std::string_view raw) {
   std::string text = printable(raw);
-  // Spreadsheets also run a formula after leading blanks.
+  // Spreadsheets also evaluate a formula after leading blanks.
   const auto first = text.find_first_not_of(" \t\n");
   if (first != std::string::npos && std::string_view("=+-@").find(text[first]) != std::string::npos)
     text.insert(0, "'");

@@ -7,14 +7,14 @@
 
 namespace assay::report {
 
-/// results.csv: one row per case, round and metric. RFC 4180 (CRLF, quotes doubled). Text that a
+/// results.csv: one row per case, round and metric. RFC 4180 (CRLF, doubled quotes). Text that a
 /// spreadsheet would take for a formula gets a leading apostrophe; numbers have full precision.
 [[nodiscard]] std::string render_csv(const judge::RunResult& result);
 
 /// ranks.csv: one row per case, round and rank, in the same form.
 [[nodiscard]] std::string render_ranks_csv(const judge::RunResult& result);
 
-/// A cell of text in that form, for other tables.
+/// A text cell in that form, for other tables.
 [[nodiscard]] std::string csv_cell(std::string_view text);
 
 }  // namespace assay::report

@@ -34,7 +34,7 @@ const TrialRecord& trial_of(const ExperimentRecord& record, std::int64_t id) {
   return record.trials[static_cast<std::size_t>(id)];
 }
 
-// All models; if there are too many, the most accurate ones with their ancestors.
+// All models, or if there are too many, the most accurate ones with their ancestors.
 std::set<std::int64_t> chosen(const ExperimentRecord& record) {
   std::set<std::int64_t> out;
   std::vector<std::int64_t> order;
@@ -51,8 +51,8 @@ std::set<std::int64_t> chosen(const ExperimentRecord& record) {
   return out;
 }
 
-// A tidy tree: leaves have a row each, a parent stands in the middle of its children. Children have
-// larger ids than their parents, so that one pass from the last to the first knows them all.
+// A tidy tree: each leaf has a row, and a parent is in the middle of its children. Children have
+// larger ids than their parents, so a single pass from the last to the first knows them all.
 std::map<std::int64_t, Placed> layout(const ExperimentRecord& record,
                                       const std::set<std::int64_t>& ids, double& rows) {
   std::map<std::int64_t, std::vector<std::int64_t>> children;
@@ -70,7 +70,7 @@ std::map<std::int64_t, Placed> layout(const ExperimentRecord& record,
     }
   }
   rows = 0;
-  // Depth first without recursion: a line of thousands of generations must not end the program.
+  // Depth first without recursion: a line of thousands of generations must not overflow the stack.
   std::vector<std::pair<std::int64_t, std::size_t>> stack;
   for (const std::int64_t root : roots) {
     stack.emplace_back(root, 0);
@@ -150,7 +150,7 @@ Html family(const ExperimentView& view) {
     const double share = trial.accuracy && high > low ? (*trial.accuracy - low) / (high - low) : 0;
     const std::string accuracy =
         trial.accuracy ? accuracy_text(*trial.accuracy) : std::string(to_text(trial.status));
-    // Lines leave a parent to the right: its name stands above it.
+    // Lines leave a parent on the right, so its name is above it.
     const double text_x = at.parent ? (at.generation == 0 ? x - 8 : x) : x + (best ? 14 : 11);
     const double text_y = at.parent ? y - (best ? 13 : 10) : y + 4;
     dots += markup(

@@ -5,7 +5,7 @@
 
 namespace assay::report::experiment {
 
-/// The family tree of the models, bounded in size; empty when there are none.
+/// The family tree of the models, bounded in size; empty without models.
 [[nodiscard]] page::Html family(const ExperimentView& view);
 
 }  // namespace assay::report::experiment

@@ -30,8 +30,8 @@ using automl::LayerKind;
 using automl::Shape;
 
 constexpr double kTallest = 120;        // of a layer
-constexpr double kNetworkWidth = 1040;  // of the drawing, when it fits
-constexpr double kLabeled = 56;  // with more convolutions than this, names would cover each other
+constexpr double kNetworkWidth = 1040;  // of the drawing, if it fits
+constexpr double kLabeled = 56;         // with more convolutions, names would cover each other
 
 struct LayerLook {
   std::string_view name;
@@ -86,7 +86,7 @@ double width_of(const Layer& layer, const Shape& shape) {
   }
 }
 
-// A skip: it leaves the chain behind layer `from` (-1: the input) and comes back in layer `to`.
+// A skip connection, leaving the chain after layer `from` (-1: the input) and rejoining it at `to`.
 struct Skip {
   int from;
   int to;
@@ -96,7 +96,7 @@ struct Skip {
 
 struct Chain {
   std::vector<int> layers;    // of the main chain
-  std::vector<int> position;  // by node: of the layer that writes it; -1: not on the chain
+  std::vector<int> position;  // by node: its layer's position; -1: not on the chain
 };
 
 Chain chain_of(const Graph& graph) {
@@ -110,14 +110,14 @@ Chain chain_of(const Graph& graph) {
   return chain;
 }
 
-// Follows what joins the chain back to where it left it.
+// Follows what joins the chain back to where it branched off.
 std::vector<Skip> skips_of(const Graph& graph, const Chain& chain) {
   std::vector<Skip> skips;
   for (std::size_t at = 0; at < chain.layers.size(); ++at) {
     const Layer& join = graph.layers()[static_cast<std::size_t>(chain.layers[at])];
     if (!join.has_two_inputs()) continue;
     std::set<int> seen;
-    bool direct = false;  // one of the inputs is the chain itself
+    bool direct = false;  // one input is the chain itself
     std::vector<std::pair<int, std::vector<int>>> open;
     for (const int node : join.inputs) {
       if (!direct && chain.position[static_cast<std::size_t>(node)] == static_cast<int>(at) - 1)
@@ -174,7 +174,7 @@ Html drawing(const Graph& graph) {
   }
   const double count = static_cast<double>(chain.layers.size());
   const double gap = std::clamp((kNetworkWidth - 56 - natural) / std::max(1.0, count), 2.0, 26.0);
-  const double room = skips.empty() ? 10 : 96;  // above the layers, for arcs
+  const double room = skips.empty() ? 10 : 96;  // above the layers, for the arcs
   const double middle = room + kTallest / 2;
   const bool labeled = convolutions <= kLabeled;
 

@@ -5,7 +5,7 @@
 
 namespace assay::report::experiment {
 
-/// The best trial's network; empty when there is none.
+/// The best trial's network; empty without one.
 [[nodiscard]] page::Html network(const ExperimentView& view);
 
 }  // namespace assay::report::experiment

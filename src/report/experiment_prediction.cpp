@@ -17,7 +17,7 @@ using page::markup;
 
 namespace {
 
-constexpr std::size_t kMaxDots = 1000;  // the last ones: they knew most
+constexpr std::size_t kMaxDots = 1000;  // the last ones, which were based on most data
 constexpr double kSide = 340;           // of the plot, in pixels
 constexpr double kLeft = 52;
 constexpr double kTop = 10;
@@ -31,7 +31,7 @@ struct Dot {
 
 struct Quality {
   double rmse = 0;
-  double within = 0;  // share within two deviations
+  double within = 0;  // fraction within two deviations
   double correlation = 0;
   bool correlated = false;
 };

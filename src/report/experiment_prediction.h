@@ -5,8 +5,8 @@
 
 namespace assay::report::experiment {
 
-/// Accuracies that the Gaussian process predicted against those that were measured; empty when it
-/// predicted none.
+/// Accuracies predicted by the Gaussian process against the measured ones; empty without
+/// predictions.
 [[nodiscard]] page::Html prediction(const ExperimentView& view);
 
 }  // namespace assay::report::experiment

@@ -10,27 +10,26 @@
 
 namespace assay::report {
 
-/// One AutoML experiment: a round of a case, with the content of its journal.
+/// An AutoML experiment: a round of a case, with the content of its journal.
 struct ExperimentView {
-  const judge::CaseResult* result = nullptr;  ///< both live in the RunResult; never null
+  const judge::CaseResult* result = nullptr;  ///< owned by the RunResult, like round; never null
   const judge::RoundResult* round = nullptr;
   automl::ExperimentRecord record;
   std::vector<automl::WorkerLine> workers;
 };
 
-/// The experiments of a run. One whose journal could not be read is left out: the judge has
-/// reported it.
+/// The experiments of a run, except those with an unreadable journal, which the judge has reported.
 [[nodiscard]] std::vector<ExperimentView> experiments_of(const judge::RunResult& result);
 
-/// layout::kSucceeded when every case with an experiment is valid, else layout::kFailed.
+/// layout::kSucceeded if every case with an experiment is valid, else layout::kFailed.
 [[nodiscard]] std::string_view experiment_file(const std::vector<ExperimentView>& experiments);
 
-/// The page of all experiments of a run, like report.html in everything (html.h).
+/// The page of all experiments of a run, with the properties of report.html (html.h).
 [[nodiscard]] std::string render_experiments(const judge::RunResult& result,
                                              const std::vector<ExperimentView>& experiments);
 
-/// Writes the page under the name that tells how the experiments ended, and removes the page of an
-/// earlier verdict under the other name. Without an experiment there is neither.
+/// Writes the page under the name for the experiments' outcome and removes a page of an earlier
+/// verdict under the other name. Without an experiment there is neither.
 void write_experiments(const ReportInput& input);
 
 }  // namespace assay::report

@@ -5,13 +5,13 @@
 
 namespace assay::report::experiment {
 
-/// Score, operations, error and the other main figures.
+/// Score, operations, error and other main figures.
 [[nodiscard]] page::Html cards(const ExperimentView& view);
 
-/// Error, operations per second and score over time; empty when there are none.
+/// Error, operations per second and score over time; empty without data.
 [[nodiscard]] page::Html score_charts(const ExperimentView& view);
 
-/// Telemetry of the nodes; empty when there is none.
+/// Telemetry of the nodes; empty without data.
 [[nodiscard]] page::Html resources(const ExperimentView& view);
 
 }  // namespace assay::report::experiment

@@ -6,7 +6,7 @@
 
 namespace assay::report::experiment {
 
-/// "wider 0 (+8)", "deeper after 12", …; anything but a list of operations stays unchanged.
+/// "wider 0 (+8)", "deeper after 12", …; anything but a list of operations stays as it is.
 [[nodiscard]] std::string operations_text(const Json& operations);
 
 /// "98.83 %".

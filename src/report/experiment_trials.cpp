@@ -19,7 +19,7 @@ using page::markup;
 
 namespace {
 
-// A page of more rows does not open well; the journal has them all.
+// A page with more rows opens slowly; the journal has them all.
 constexpr std::size_t kMaxRows = 10'000;
 
 std::string hyper_text(const Json& hyper) {
@@ -40,7 +40,7 @@ std::string hyper_text(const Json& hyper) {
   return out;
 }
 
-// What the weights began with.
+// The origin of the initial weights.
 std::string inherited_text(const automl::TrialRecord& trial) {
   if (!trial.inherited) return {};
   const automl::InheritedRecord& from = *trial.inherited;

@@ -5,7 +5,7 @@
 
 namespace assay::report::experiment {
 
-/// Every trial, bounded in size; empty when there are none.
+/// All trials, bounded in size; empty without trials.
 [[nodiscard]] page::Html trial_table(const ExperimentView& view);
 
 }  // namespace assay::report::experiment

@@ -22,7 +22,7 @@ using automl::WorkerSpan;
 using Kind = WorkerSpan::Kind;
 
 constexpr std::size_t kMaxWorkers = 64;
-constexpr std::size_t kMaxSpans = 20'000;  // of all lines together
+constexpr std::size_t kMaxSpans = 20'000;  // over all lines
 constexpr double kWorkerRow = 22;
 
 // Neighboring trials differ in shade.
@@ -75,7 +75,7 @@ Html span_svg(const WorkerSpan& span, std::size_t number, const Axis& x, double 
   return out;
 }
 
-// Workers that lost something come first, then the idlest: they show where a cluster's time goes.
+// Workers with losses come first, then the idlest: they show where a cluster's time goes.
 std::vector<const WorkerLine*> chosen(const std::vector<WorkerLine>& lines) {
   std::vector<const WorkerLine*> out;
   for (const WorkerLine& line : lines) out.push_back(&line);
@@ -113,7 +113,7 @@ Html worker_lines(const ExperimentView& view) {
   const Axis x = time_axis(view.record.elapsed_s, 6);
   std::size_t spans = 0;
   for (const WorkerLine* line : lines) spans += line->spans.size();
-  // Many spans are drawn as one where they could not be distinguished anyway.
+  // Draws many spans as one where they could not be told apart anyway.
   const double min_width = spans > kMaxSpans ? static_cast<double>(lines.size()) / kMaxSpans : 0;
   const double height = kWorkerRow * static_cast<double>(lines.size());
   Html drawing;

@@ -5,7 +5,7 @@
 
 namespace assay::report::experiment {
 
-/// Each worker's activity over time, bounded in size; empty if there was no worker.
+/// Each worker's activity over time, bounded in size; empty without workers.
 [[nodiscard]] page::Html worker_lines(const ExperimentView& view);
 
 }  // namespace assay::report::experiment

@@ -15,15 +15,15 @@ bool is_word_end(const std::string& text, std::size_t at) {
   return at >= text.size() || std::isalnum(static_cast<unsigned char>(text[at])) == 0;
 }
 
-// As words: "rank 1" is not in "rank 12".
+// Compares whole words: "rank 12" does not contain "rank 1".
 bool says(const std::string& text, const std::string& words) {
   for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1))
     if ((at == 0 || is_word_end(text, at - 1)) && is_word_end(text, at + words.size())) return true;
   return false;
 }
 
-// The parts of "round 2, ranks 0, 3 on node1" that the reason does not contain already. A number
-// alone is no part: it goes on with the list before it.
+// The parts of "round 2, ranks 0, 3 on node1" that the reason does not already contain. A bare
+// number is not a part but continues the list before it.
 std::string unsaid(const std::string& where, const std::string& reason) {
   std::string out;
   for (std::size_t from = 0; from < where.size();) {
@@ -72,7 +72,7 @@ class Folding {
         entry.of.empty() != of.empty())
       return false;
     if (known.severity < judge::Severity::incomplete) return true;
-    // Two failures in one round are two.
+    // Two failures in one round count as two.
     const auto elsewhere = [&](const std::string& place) {
       return std::ranges::find(entry.first.places, place) == entry.first.places.end() &&
              std::ranges::find(entry.alike, place) == entry.alike.end();

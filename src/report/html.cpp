@@ -31,7 +31,7 @@ namespace {
 using judge::CaseResult;
 using judge::RunResult;
 
-// Points that all charts together may draw: the limit keeps the file small enough to open quickly.
+// The points of all charts together; the limit keeps the file small enough to open quickly.
 constexpr std::size_t kPointBudget = 100'000;
 
 std::size_t points_per_line(const RunResult& result) {
@@ -47,7 +47,7 @@ std::size_t points_per_line(const RunResult& result) {
         else
           ++found->second;
       }
-      // A line a series, and one among those of all rounds.
+      // One line per series, and one in the charts of all rounds.
       for (const auto& chart : charts) lines += lines_of(chart.second) + 1;
     }
   }
@@ -79,7 +79,7 @@ std::string verdict_sentence(const RunResult& result) {
   return fmt::format("Of {}, {}.", counted(all, "case"), text);
 }
 
-// The run can be worse than each of its cases: its seal, its journal.
+// The run can be worse than all its cases, because of its seal or journal.
 std::string run_sentence(const RunResult& result) {
   const auto same = [&](const CaseResult& one) { return one.validity == result.validity; };
   if (result.validity == judge::Validity::valid || std::ranges::any_of(result.cases, same) ||
@@ -127,7 +127,7 @@ Html header(const RunResult& result) {
                         result.validity, result.run_id);
 }
 
-// The files that every run has besides report.html.
+// The files of every run besides report.html.
 Html other_files() {
   Html names = page::markup("<code>{}</code> (everything, with a schema)", layout::kResult);
   for (const Format& format : formats())

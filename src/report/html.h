@@ -6,8 +6,8 @@
 
 namespace assay::report {
 
-/// report.html: one file that needs no network. Readable without JavaScript, in light and dark, on
-/// paper and on small screens. The same result gives the same bytes.
+/// report.html: a single file that needs no network. Readable without JavaScript, in light and dark
+/// mode, on paper and on small screens. The same result yields the same bytes.
 [[nodiscard]] std::string render_html(const judge::RunResult& result);
 
 }  // namespace assay::report

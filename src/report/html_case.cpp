@@ -46,8 +46,8 @@ std::string below_card(const CaseResult& result, const Summary& summary) {
                      spread->kind == Spread::Kind::steps ? "over its steps" : rounds);
 }
 
-// The headline first, then what it is to be read with, then the most informative metrics of a case.
-// The rest of the catalog is in the tables.
+// The headline first, then the metric to read it with, then a case's most informative metrics. The
+// tables have the rest of the catalog.
 std::optional<int> card_place(const std::string& name, const CaseResult& result) {
   if (name == result.headline) return 0;
   if (name == result.beside) return 1;
@@ -79,7 +79,7 @@ Html cards_of(const CaseResult& result) {
   };
   for (const Summary& summary : result.summary)
     add(summary.info, show(result, summary), summary.origin, below_card(result, summary));
-  // No round counts: what was measured is still shown, marked as not counted.
+  // If no round counts, measurements are still shown, marked as not counted.
   if (result.summary.empty()) {
     const auto found = std::ranges::find_if(
         result.rounds, [](const RoundResult& round) { return !round.metrics.empty(); });
@@ -97,7 +97,7 @@ Html cards_of(const CaseResult& result) {
   return cards(shown, (shown.size() + rows - 1) / rows);
 }
 
-// "init 4.2 s · train 3 min 05 s": the time of every kind of phase.
+// "init 4.2 s · train 3 min 05 s": the time spent in each kind of phase.
 Html phase_list(const RoundResult& round) {
   std::vector<std::pair<std::string, double>> totals;
   for (const judge::Phase& phase : round.phases) {
@@ -137,7 +137,7 @@ Html metric_rows(const RoundResult& round) {
                  page::scrolling(page::to_html(table)));
 }
 
-// Completeness, integrity and plausibility of the round's evidence, each a badge with its reason.
+// Badges, with reasons, for completeness, integrity and plausibility of the round's evidence.
 Html evidence_badges(const judge::EvidenceState& evidence) {
   Html out;
   const auto badge = [&](std::string_view name, const judge::AspectState& state) {
@@ -153,7 +153,7 @@ Html evidence_badges(const judge::EvidenceState& evidence) {
   return markup("<ul class=\"soundness\" aria-label=\"Evidence\">{}</ul>\n", out);
 }
 
-// The charts of one round stand open where the case has none of all rounds.
+// A round's charts are unfolded if the case has none for all rounds.
 Html round_panel(const RoundResult& round, std::size_t max_points, bool overlaid) {
   Html charts = round_charts(round, max_points);
   if (overlaid && !charts.empty())
@@ -172,7 +172,7 @@ Html round_panel(const RoundResult& round, std::size_t max_points, bool overlaid
                {"metrics", metric_rows(round) + what_ran(round)}});
 }
 
-// Tabs that need no script: a radio button, its label and its panel for every round.
+// Tabs without scripts: a radio button, a label and a panel for every round.
 Html rounds(const CaseResult& result, std::size_t number, std::size_t max_points) {
   if (result.rounds.empty()) return remark(Html("No round was run.")) + Html("\n");
   const Html all = all_rounds(result, max_points);
@@ -199,7 +199,7 @@ Html rounds(const CaseResult& result, std::size_t number, std::size_t max_points
                    tabs, chosen.why);
 }
 
-// What is not seen from the rounds themselves: those that do not count, and why there are no more.
+// Says what the rounds themselves do not show: which ones do not count, and why there are no more.
 Html about_rounds(const CaseResult& result) {
   Html out;
   for (const RoundResult& round : result.warmup_rounds)

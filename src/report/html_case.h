@@ -7,7 +7,7 @@
 
 namespace assay::report::html {
 
-/// One case with its metrics, rounds, charts and statistics. `max_points` bounds every chart line.
+/// A case with its metrics, rounds, charts and statistics. `max_points` limits every chart line.
 [[nodiscard]] page::Html case_section(const judge::CaseResult& result, std::size_t number,
                                       std::size_t max_points);
 

@@ -15,7 +15,7 @@ using page::markup;
 
 namespace {
 
-constexpr std::size_t kMaxValue = 400;  // characters; result.json has it whole
+constexpr std::size_t kMaxValue = 400;  // in characters; result.json has all of it
 
 std::string value_text(const Json& value) {
   if (value.is_string()) return ellipsize(value.get<std::string>(), kMaxValue);

@@ -22,7 +22,7 @@ constexpr const char* kBefore = "device_state";
 constexpr const char* kAfter = "device_state_after";
 constexpr std::size_t kMaxDeviceRows = 128;
 
-// What one column shows of a device; "" where the device does not tell.
+// A column's text for a device; "" if the device does not report it.
 struct StateColumn {
   const char* title;
   std::string (*text)(const Json& device);
@@ -36,7 +36,7 @@ std::string plain_value(const Json& device, const char* key) {
   return found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// "3 of 4", "700 of 1000 W": a value against what it could be.
+// "3 of 4", "700 of 1000 W": a value and its maximum.
 std::string of_most(const Json& device, const char* key, const char* most, const char* unit) {
   const std::string value = plain_value(device, key);
   const std::string limit = plain_value(device, most);
@@ -79,7 +79,7 @@ const Json* devices_of(const Json& node, const char* key) {
   return devices == state->end() || !devices->is_array() ? nullptr : &*devices;
 }
 
-// The same device later: by its UUID, or by its number where it has none.
+// The same device later, found by its UUID, or by its number if it has none.
 const Json* same_device(const Json& device, const Json* all) {
   if (all == nullptr) return nullptr;
   const char* key = device.contains("uuid") ? "uuid" : "index";
@@ -104,7 +104,7 @@ page::Row device_row(const std::string& host, const Json& device, const Json* la
     const std::string before = column.text(device);
     const std::string after = later == nullptr ? std::string() : column.text(*later);
     const bool changed = !before.empty() && !after.empty() && before != after;
-    // A device is warmer after work, and nobody wonders.
+    // Devices are warmer after work, which is not odd.
     if (changed && std::string_view(column.title) != "Temperature") row.css = "odd";
     row.cells.emplace_back(changed ? before + " → " + after : before.empty() ? "–" : before);
   }

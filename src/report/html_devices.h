@@ -5,12 +5,12 @@
 
 namespace assay::report::html {
 
-/// The settings and the health of the devices of all nodes, before the first round and after the
-/// last, from system.json (`device_state`, `device_state_after`): a row for each device, with
-/// changes marked. Empty if no node reports them. All contents of the JSON are made safe to show.
+/// The setup and health of all nodes' devices before the first round and after the last, from
+/// system.json (`device_state`, `device_state_after`): one row per device, changes marked. Empty if
+/// no node reports them. Everything in the JSON is made safe to show.
 [[nodiscard]] page::Html device_states(const Json& system);
 
-/// system.json without the parts that device_states() shows.
+/// system.json without the part that device_states() shows.
 [[nodiscard]] Json without_device_states(Json system);
 
 }  // namespace assay::report::html

@@ -7,7 +7,7 @@
 
 namespace assay::report::html {
 
-/// The hooks around a case, or all of them, with their verdicts. Empty when there are none.
+/// The hooks around a case, or around all of them, with their verdicts. Empty without hooks.
 [[nodiscard]] page::Html hooks(const std::vector<judge::HookResult>& list);
 
 }  // namespace assay::report::html

@@ -84,7 +84,7 @@ Html one_card(const Card& card) {
                {"below", card.below}});
 }
 
-// What is wrong with a rank, for sorting: higher is worse.
+// The severity of a rank's problem, for sorting: higher is worse.
 int trouble(const judge::RankResult& rank) {
   if (!rank.exit) return 4;
   if (!rank.exit->ok()) return 3;
@@ -93,7 +93,7 @@ int trouble(const judge::RankResult& rank) {
   return 0;
 }
 
-// The path within its round: "node1_noderank0/rank3.out.log".
+// The path within the round's folder: "node1_noderank0/rank3.out.log".
 std::string_view short_log(std::string_view log) {
   const auto file = log.rfind('/');
   const auto folder = file == std::string_view::npos ? file : log.rfind('/', file - 1);

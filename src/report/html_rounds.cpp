@@ -26,7 +26,7 @@ using judge::CaseResult;
 using judge::RoundResult;
 using judge::Series;
 
-// The charts of a case share their time axis: what happened together stands above each other.
+// The charts of a case share their time axis, so that simultaneous events are above each other.
 double end_of(const RoundResult& round) {
   double end = 0;
   const auto reach = [&](double t) {
@@ -43,7 +43,7 @@ std::string series_title(const std::string& name) {
   return known == nullptr ? metric_title(name) : std::string(known->title);
 }
 
-// The series of one name and unit, in the order in which they first appear.
+// The series with one name and unit, in order of first appearance.
 struct Group {
   std::string name;
   std::string unit;
@@ -82,7 +82,7 @@ std::string against(double value, double median) {
          (difference > 0 ? " above the median" : " below the median");
 }
 
-// What one chart of all rounds draws: a line a round.
+// The content of one chart of all rounds: a line per round.
 struct Overlay {
   std::string name;
   std::string unit;
@@ -91,7 +91,7 @@ struct Overlay {
   std::optional<std::size_t> odd{};
 };
 
-// A curve of each is in every chart.
+// Every chart has a curve for each round.
 std::vector<Overlay> overlays_of(std::span<const Curve> curves, std::optional<std::size_t> odd,
                                  double end, std::size_t max_points) {
   std::vector<Overlay> overlays;
@@ -156,7 +156,7 @@ page::Row round_row(const CaseResult& result, std::size_t i, const std::optional
   const judge::Metric* e2e = find_metric(round, "e2e_time");
   const bool known = headline != nullptr && summary != nullptr && std::isfinite(headline->value) &&
                      std::isfinite(summary->median) && summary->median != 0;
-  // The round's own uncertainty where its steps tell; else the digits that the rounds' allow.
+  // Uses the round's own uncertainty if its steps give one, else the digits that the rounds allow.
   const auto own = headline == nullptr ? std::nullopt : spread_of(*headline);
   const auto spread = own || summary == nullptr ? own : spread_of(result, *summary);
   Shown value = headline == nullptr ? Shown{"–", ""}
@@ -187,7 +187,7 @@ std::string_view status_words(RoundStatus status) {
 
 std::optional<OddRound> odd_round(const CaseResult& result) {
   constexpr std::size_t kFewest = 3;
-  constexpr double kSpreads = 3 * 1.4826;  // of the median distance; 1.4826: to a deviation
+  constexpr double kSpreads = 3 * 1.4826;  // of the median distance; 1.4826 makes it a deviation
   constexpr double kWorthNaming = 0.02;
   std::vector<std::pair<std::size_t, double>> values;
   for (std::size_t i = 0; i < result.rounds.size(); ++i) {

@@ -40,7 +40,7 @@ std::string value_words(const SweepView& view, const CaseResult& point) {
   return valid_value(view, point) ? median_text(point, *summary) : verdict_words(point);
 }
 
-// The axis with most values, numbers first, is drawn along; the others make lines.
+// The x axis is the one with most values, numeric ones first; the others become separate lines.
 std::size_t axis_along(const plan::Sweep& sweep) {
   const auto rank = [&](std::size_t i) {
     const auto& values = sweep.dimensions[i].values;
@@ -64,7 +64,7 @@ Html value_chart(const SweepView& view) {
   chart.unit = view.best->summary->info.unit;
   chart.x_title = sweep.dimensions[along].label;
   chart.stat = "best " + median_text(*view.best->point, *view.best->summary);
-  // Values lie side by side, whatever they are: what matters is which is better.
+  // Values are spaced evenly, whatever they are: what matters is which one is better.
   const std::size_t every = (values.size() + 11) / 12;
   for (std::size_t i = 0; i < values.size(); i += every)
     chart.ticks.emplace_back(static_cast<double>(i), ellipsize(axis_value_text(values[i]), 12));
@@ -124,7 +124,7 @@ Html scaling_chart(const SweepView& view) {
   return render_point_chart(chart);
 }
 
-// Two axes as a table whose cells are as dark as they are good.
+// Two axes as a table in which better cells are darker.
 Html heat_map(const SweepView& view) {
   const auto& axes = view.grid->sweep.dimensions;
   if (!fits_matrix(view, kHeatColumns) || axes[0].values.size() > kHeatRows || !view.best)

@@ -5,7 +5,7 @@
 
 namespace assay::report::html {
 
-/// Every sweep of the run: the best points, charts, and all points. Empty if there is no sweep.
+/// Every sweep of the run: the best point, charts, and all points. Empty without sweeps.
 [[nodiscard]] page::Html sweeps(const judge::RunResult& result);
 
 }  // namespace assay::report::html

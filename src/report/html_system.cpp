@@ -22,7 +22,7 @@ constexpr int kMaxDepth = 6;
 constexpr std::size_t kMaxItems = 64;
 constexpr std::size_t kMaxText = 400;
 
-// The entries that a reader looks for first; the rest follows in its own order.
+// The entries that readers look for first; the others keep their own order.
 constexpr std::array<std::string_view, 20> kFirst{
     "host",         "hostname",    "name",         "assay",   "version",    "revision", "model",
     "vendor",       "os",          "kernel",       "cpu",     "cores",      "threads",  "memory",
@@ -68,7 +68,7 @@ bool is_record(const Json& value) {
 
 Html tree(const Json& value, int depth);
 
-// Objects of plain values with the same keys read best as one table (devices, disks, links).
+// Plain objects with the same keys read best as one table (devices, disks, links).
 Html table_of(const Json& rows) {
   std::vector<std::string> keys;
   for (const Json& row : rows)
@@ -110,7 +110,7 @@ Html list_of(std::string_view key, const Json& items, int depth) {
   return out + and_more(items.size());
 }
 
-// Two or three plain values need no list of their own: "soft 1024 · hard 4096".
+// Two or three plain values do not need a list: "soft 1024 · hard 4096".
 Html inline_record(const Json& record) {
   Html out;
   for (const auto& item : record.items())
@@ -168,7 +168,7 @@ void add_devices(const Json& node, std::vector<std::string>& parts) {
   std::vector<std::pair<std::string, int>> kinds;
   for (const Json& device : *devices) {
     std::string name = name_of(device);
-    // PCI knows the vendor only; the adapters of a console or a hypervisor do not train anything.
+    // PCI only knows the vendor; console and hypervisor adapters do no training.
     const Json* vendor = find(device, {"vendor"});
     if (name.empty() && vendor != nullptr && vendor->is_string() &&
         std::ranges::find(kConsoles, vendor->get<std::string>()) == kConsoles.end())

@@ -52,12 +52,12 @@ Html time_bar(const RoundResult& round, double longest) {
       show(*round.wall_s, "s").text());
 }
 
-/// With two digits, so that numbers of a column can be compared at a glance.
+/// Always two decimals, so that a column's numbers can be compared at a glance.
 std::string table_seconds(double seconds) {
   return seconds < 1000 ? fmt::format("{:.2f} s", seconds) : show(seconds, "s").text();
 }
 
-/// The legend of the bars: a row a part, a column a round.
+/// The legend of the bars: one row per part, one column per round.
 Html time_table(const std::vector<const RoundResult*>& rounds) {
   page::Table table{{{"Part"}}};
   std::map<TimePart, std::vector<double>> seconds;
@@ -79,7 +79,7 @@ Html time_table(const std::vector<const RoundResult*>& rounds) {
   return page::scrolling(page::to_html(table));
 }
 
-/// The parts that can be seen in the bars; of one round with their share.
+/// The parts visible in the bars; with shares for a single round.
 Html time_legend(const std::vector<const RoundResult*>& rounds) {
   constexpr double kSeen = 0.005;
   std::map<TimePart, double> largest;

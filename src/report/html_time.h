@@ -5,8 +5,8 @@
 
 namespace assay::report::html {
 
-/// The parts of every round's wall-clock time: a bar for each round (the warm-up ones first), all
-/// on one scale, and the seconds of each part. Empty if no round has them.
+/// How each round's wall time was spent: one bar per round (warm-up rounds first) on a common
+/// scale, and the seconds of each part. Empty if no round has this data.
 [[nodiscard]] page::Html time_bars(const judge::CaseResult& result);
 
 }  // namespace assay::report::html

@@ -7,14 +7,14 @@
 
 namespace assay::report {
 
-/// The run as docs/result.schema.json describes it. Series are evidence for charts and are left
-/// out; a number that is not finite is left out too.
+/// The run as described by docs/result.schema.json. Leaves out series, which are evidence for
+/// charts, and non-finite numbers.
 [[nodiscard]] Json result_to_json(const judge::RunResult& result);
 
-/// {"completeness", "integrity", "plausibility"} with {"state", "text"} each.
+/// {"completeness", "integrity", "plausibility"}, each with {"state", "text"}.
 [[nodiscard]] Json evidence_to_json(const judge::EvidenceState& evidence);
 
-/// result.json: the same result gives the same bytes.
+/// result.json; the same result yields the same bytes.
 [[nodiscard]] std::string render_json(const judge::RunResult& result);
 
 }  // namespace assay::report

@@ -30,7 +30,7 @@ double round_seconds(const RoundResult& round) {
   return end;
 }
 
-// What is wrong with one entry, as its findings put it.
+// The problem of one entry, in the words of its findings.
 struct Problem {
   std::string message;
   std::string type;
@@ -134,7 +134,7 @@ void add_hooks(std::string& out, Counts& counts, const std::vector<judge::HookRe
   }
 }
 
-// A case can be worse than each of its rounds (their spread, rounds that are missing).
+// A case can be worse than all its rounds (because of their spread, or missing rounds).
 void add_case(std::string& out, Counts& counts, const CaseResult& case_result) {
   if (case_result.skipped) add_skipped(out, counts, case_result);
   if (case_result.skipped || case_result.validity == Validity::valid) return;
@@ -148,7 +148,7 @@ void add_case(std::string& out, Counts& counts, const CaseResult& case_result) {
   out += "    </testcase>\n";
 }
 
-// So can a run be worse than its cases (its seal, its journal).
+// A run can likewise be worse than its cases (because of its seal or journal).
 void add_run(std::string& out, Counts& counts, const judge::RunResult& result) {
   const Validity validity = judge::verdict(result.findings);
   if (validity == Validity::valid) return;

@@ -8,8 +8,8 @@
 
 namespace assay::report {
 
-/// report.md: the summary and the findings, for a pull request, a ticket or a wiki. Text from
-/// outside cannot become markup there.
+/// report.md: the summary and the findings, for a pull request, a ticket or a wiki. Outside text
+/// cannot become markup in it.
 [[nodiscard]] std::string render_markdown(const judge::RunResult& result);
 
 /// A table, and text that cannot become markup, for other documents.

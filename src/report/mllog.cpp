@@ -25,12 +25,12 @@ using judge::CaseResult;
 using judge::Phase;
 using judge::RoundResult;
 
-constexpr const char* kNotes = "notes.md";  // beside the logs, which hold nothing but lines
+constexpr const char* kNotes = "notes.md";  // beside the logs, which contain only log lines
 constexpr std::string_view kPoint = "POINT_IN_TIME";
 constexpr std::string_view kStart = "INTERVAL_START";
 constexpr std::string_view kEnd = "INTERVAL_END";
 
-// The separators of Python's json.dumps, which readers of these logs expect.
+// Uses the separators of Python's json.dumps, which readers of these logs expect.
 void dump_spaced(std::string& out, const Json& value) {
   if (value.is_object() || value.is_array()) {
     const bool object = value.is_object();
@@ -54,7 +54,7 @@ class Log {
 
   void add(double t_s, std::string_view type, std::string_view key, Json value,
            const Json& extra = Json::object()) {
-    // Lines stand in the order of events; a clock that is off by a rounding must not undo that.
+    // Lines are in the order of events; a rounding error of a time must not change that.
     last_ms_ = std::max<std::int64_t>(last_ms_, origin_ms_ + std::llround(t_s * 1000));
     Json metadata = {{"file", file_}, {"lineno", ++lines_}};
     for (const auto& item : extra.items()) metadata[item.key()] = item.value();
@@ -82,7 +82,7 @@ std::string platform_of(const CaseResult& result) {
   return fmt::format("{}x{}x{}", result.nodes, result.procs, hardware);
 }
 
-// When things happened, in seconds since the first rank was started.
+// Times of events, in seconds since the first rank was started.
 struct Timeline {
   double init_start = 0;
   double run_start = 0;
@@ -92,12 +92,12 @@ struct Timeline {
     double start;
     double end;
   };
-  std::vector<Stretch> stretches;                    // in order, not overlapping
-  std::vector<judge::EvaluationResult> evaluations;  // what they point at
+  std::vector<Stretch> stretches;                    // in order, without overlaps
+  std::vector<judge::EvaluationResult> evaluations;  // the targets of their pointers
   double trained = 0;                                // seconds of training
 };
 
-// Of a round whose evaluations were not recorded one by one, the phases show when they were.
+// If a round's evaluations were not recorded individually, the phases give their times.
 std::vector<judge::EvaluationResult> evaluations_of(const RoundResult& round) {
   if (!round.evaluations.empty()) return round.evaluations;
   std::vector<judge::EvaluationResult> out;
@@ -173,7 +173,7 @@ const judge::Metric* quality_of(const RoundResult& round, const MllogContext& co
 void add_data(Log& log, double at, const Json& config, const char* key,
               std::initializer_list<const char*> names, std::optional<double> reported) {
   const Json* value = find_config(config, names);
-  // 0 is the data set's own size.
+  // 0 means the data set's own size.
   if (value != nullptr && *value != Json(0))
     log.add(at, kPoint, key, *value);
   else if (reported)
@@ -210,7 +210,7 @@ std::optional<std::int64_t> parse_iso_ms(const std::string& text) {
 
 namespace {
 
-// How far the training was: samples, and epochs where their size is known.
+// The training's progress in samples and, if their size is known, epochs.
 class Progress {
  public:
   Progress(double samples, std::optional<double> epoch_samples)
@@ -222,7 +222,7 @@ class Progress {
     if (!exact) out["estimated"] = true;
     return out;
   }
-  // A block is the training from one place to another.
+  // A block is the training between two points.
   [[nodiscard]] Json block(double from, double to, bool exact, bool start) const {
     Json out{{"samples_count", std::llround(samples_ * (start ? from : to))}};
     if (epoch_samples_) {
@@ -234,7 +234,7 @@ class Progress {
   }
 
  private:
-  // Six decimals: a sample of a hundred thousand.
+  // Six decimals resolve one sample in a hundred thousand.
   [[nodiscard]] Json epochs(double share) const {
     return whole_number(std::round(samples_ * share / *epoch_samples_ * 1e6) / 1e6);
   }
@@ -307,7 +307,7 @@ std::string render_mllog(const CaseResult& result, const RoundResult& round,
       log.add(stretch.end, kEnd, "eval_stop", nullptr, where);
       continue;
     }
-    // Where it was not counted, the samples are divided by time, and the log says so.
+    // Samples that were not counted are distributed by time, and the log says so.
     seconds += stretch.end - stretch.start;
     const auto* next = i + 1 < line.stretches.size() ? line.stretches[i + 1].evaluation : nullptr;
     const bool all = line.trained == 0 || seconds >= line.trained;
@@ -317,7 +317,7 @@ std::string render_mllog(const CaseResult& result, const RoundResult& round,
       to = std::max(share, *next->trained);
       exact = next->trained_exactly || to == 1;
     }
-    // After the last evaluation nothing may be left to train: a block of nothing is none.
+    // After the last evaluation nothing may be left to train: there is no empty block.
     if (to <= share && share > 0) continue;
     log.add(stretch.start, kStart, "block_start", nullptr,
             progress.block(share, to, exact || share == 0, true));
@@ -340,7 +340,7 @@ std::string mllog_file_name(const std::string& case_name, int round) {
   for (char& c : name)
     if (c == '/' || c == '\n' || c == '\t') c = '_';
   if (name.empty() || name[0] == '.') name.insert(0, "_");
-  // 255 bytes is the limit of file systems; a cut within a character is made whole again.
+  // File systems allow 255 bytes; printable() repairs a character cut in two.
   if (name.size() > 200) name = printable(name.substr(0, 200));
   return fmt::format("{}_round{}.txt", name, round);
 }

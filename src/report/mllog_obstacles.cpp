@@ -12,7 +12,7 @@ namespace assay::report {
 
 namespace {
 
-// Benchmarks of MLPerf Training, of all rulesets since 1.0.
+// Benchmarks of MLPerf Training in all rulesets since 1.0.
 constexpr std::array<std::string_view, 22> kBenchmarks{"bert",
                                                        "dlrm",
                                                        "dlrm_dcnv2",
@@ -36,10 +36,10 @@ constexpr std::array<std::string_view, 22> kBenchmarks{"bert",
                                                        "oc20",
                                                        "openfold"};
 
-/// What the closed division asks of a benchmark that Assay can train.
+/// The closed division's requirements for a benchmark that Assay can train.
 struct Closed {
   std::string_view benchmark;
-  double quality;  ///< that one evaluation must reach
+  double quality;  ///< to be reached by one evaluation
   std::vector<std::string> settings;
 };
 
@@ -57,7 +57,7 @@ const std::vector<Closed>& closed_division() {
   return kAll;
 }
 
-/// And of ResNet with SGD. Asked for with EXACTLY_ONE, also where the schedule has no use for one.
+/// For ResNet with SGD: EXACTLY_ONE requires these even if the schedule does not use them.
 constexpr std::array<const char*, 6> kResnetSgd{
     "sgd_opt_base_learning_rate",        "sgd_opt_end_learning_rate",
     "sgd_opt_learning_rate_decay_steps", "sgd_opt_learning_rate_decay_poly_power",

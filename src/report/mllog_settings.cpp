@@ -13,7 +13,7 @@ namespace assay::report {
 
 namespace {
 
-// Settings whose name in a configuration and in the log differ.
+// Settings with different names in a configuration and in the log.
 constexpr std::array<std::pair<const char*, const char*>, 9> kRenamed{{
     {"max_sequence_length", "max_seq_length"},
     {"opt_name", "optimizer"},
@@ -26,7 +26,7 @@ constexpr std::array<std::pair<const char*, const char*>, 9> kRenamed{{
     {"gradient_accumulation_steps", "accumulation"},
 }};
 
-// Settings that keep their names: these, and what begins so.
+// Settings that keep their names: these, and any that begin with one of them.
 constexpr std::array<std::string_view, 10> kKept{"gradient_accumulation_steps",
                                                  "max_steps",
                                                  "max_sequence_length",
@@ -57,7 +57,7 @@ class Settings {
   void add_from(const std::string& key, const char* name) {
     if (const Json* value = find_config(config_, {name})) add(key, *value);
   }
-  /// Where 0 stands for something that is computed later.
+  /// Skips 0, which stands for something that is computed later.
   void add_positive(const std::string& key, const char* name) {
     const Json* value = find_config(config_, {name});
     if (value != nullptr && value->is_number() && value->get<double>() > 0) add(key, *value);
@@ -70,7 +70,7 @@ class Settings {
   std::vector<MllogSetting> out_;
 };
 
-// Where the rate falls, in epochs: only a schedule by steps has such places. Empty: none.
+// The epochs at which the rate falls; only a step schedule has them. Empty if none.
 Json boundary_epochs(const Json& config) {
   Json out = Json::array();
   const Json* schedule = find_config(config, {"schedule"});
@@ -84,7 +84,7 @@ Json boundary_epochs(const Json& config) {
   return out;
 }
 
-// What is known of Assay's own training program: the formulas of train/optim.
+// Knowledge about Assay's own training program: the formulas of train/optim.
 void add_own(Settings& settings, const Json& config) {
   const Json* optimizer = find_config(config, {"optimizer"});
   const std::string name =
@@ -117,11 +117,11 @@ void add_own(Settings& settings, const Json& config) {
   settings.add_from(prefix + "weight_decay", "weight_decay");
   const std::string warmup = name == "lars" ? "lars_opt_" : "opt_";
   settings.add_from(warmup + "learning_rate_warmup_epochs", "warmup_epochs");
-  // Every rank has the statistics of its own batch.
+  // Every rank uses the statistics of its own batch.
   settings.add_from("model_bn_span", "batch_size");
 }
 
-// A batch size that was left to the program is what the rounds used, if all of them used the same.
+// If the batch size was left to the program, the one that all rounds used, if it was the same.
 Json with_used_batch(Json config, const judge::CaseResult& result) {
   if (!config.is_object() || config.value("batch_size", Json()) != "auto") return config;
   std::set<double> used;

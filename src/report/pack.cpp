@@ -65,13 +65,13 @@ void write_trials(const ExperimentView& view, const std::vector<Json>& events,
       write_file_atomic(folder / "graphs" / name, dump_line(graph) + "\n", false);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::config) throw;
-      out["graph_missing"] = error.message();  // a damaged journal; the rest is still worth it
+      out["graph_missing"] = error.message();  // a damaged journal; the rest is still useful
     }
     write_file_atomic(folder / "trials" / name, dump_pretty(out), false);
   }
 }
 
-// All weights may be many gigabytes; those of the best model are what a reader can use.
+// All weights may be many gigabytes; the best model's are the ones that readers need.
 void copy_best_weights(const ExperimentView& view, const fs::path& round, const fs::path& folder) {
   if (!view.record.best) return;
   const std::string name = fmt::format("{}.pt", *view.record.best);
@@ -85,7 +85,7 @@ void copy_best_weights(const ExperimentView& view, const fs::path& round, const 
                 (folder / "weights" / name).string(), "check the free space there");
 }
 
-// Files are named one by one: the folder itself changes while the archive grows in it.
+// Names each file, because the folder itself changes while the archive grows in it.
 std::vector<std::string> members_of(const fs::path& run_dir) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(run_dir)) {
@@ -141,7 +141,7 @@ fs::path pack_logs(const judge::RunResult& result, const fs::path& run_dir) {
     copy_best_weights(view, round, folder);
   }
   fs::path archive = run_dir / (result.run_id + "-logs.tar.gz");
-  // The archive gets its name when it is complete: a reader never sees half of it.
+  // The archive gets its name once complete, so that no reader sees half of it.
   const fs::path unfinished = archive.string() + ".part";
   pack(run_dir, result.run_id, unfinished);
   fs::rename(unfinished, archive, ec);

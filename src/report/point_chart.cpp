@@ -19,13 +19,13 @@ using page::markup;
 namespace {
 
 constexpr double kPlotHeight = 200;
-constexpr double kSideRoom = 0.04;  // of the width, so that no point lies on the frame
+constexpr double kSideRoom = 0.04;  // of the width, so that no point is on the frame
 
 bool is_drawn(const PlotPoint& point) {
   return point.y && std::isfinite(*point.y);
 }
 
-// The place of a point, as a share of the width.
+// A point's position as a fraction of the width.
 class PlotAxis {
  public:
   explicit PlotAxis(const PointChart& chart) {

@@ -9,12 +9,12 @@
 
 namespace assay::report {
 
-/// A point of a chart that is not over time.
+/// A point in a chart whose x axis is not time.
 struct PlotPoint {
   double x = 0;
-  std::optional<double> y{};  ///< nothing: there is no value, and a cross at the bottom says so
+  std::optional<double> y{};  ///< nothing: no value, shown as a cross at the bottom
   std::string title{};        ///< shown under the pointer
-  bool marked = false;        ///< the best
+  bool marked = false;        ///< the best one
 };
 
 struct PlotLine {
@@ -22,20 +22,19 @@ struct PlotLine {
   std::vector<PlotPoint> points{};  ///< in the order of x
 };
 
-/// Lines through few points, each of which is marked. The axis of values begins at 0 unless values
-/// are below it.
+/// Lines through a few marked points. The value axis begins at 0 unless there are negative values.
 struct PointChart {
   std::string title;
-  std::string unit{};  ///< of the values, as judge::Metric has it
+  std::string unit{};  ///< the values' unit, as in judge::Metric
   std::string stat{};
-  std::string label{};                                  ///< for readers who cannot see it
+  std::string label{};                                  ///< for readers who cannot see the chart
   std::vector<PlotLine> lines{};                        ///< 1 to kMaxLines
   std::vector<std::pair<double, std::string>> ticks{};  ///< of the x axis
   std::string x_title{};
-  std::optional<PlotLine> ideal{};  ///< drawn as a dashed line
+  std::optional<PlotLine> ideal{};  ///< shown as a dashed line
 };
 
-/// Empty when no point has a finite value.
+/// Empty if no point has a finite value.
 [[nodiscard]] page::Html render_point_chart(const PointChart& chart);
 
 }  // namespace assay::report

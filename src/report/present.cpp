@@ -22,7 +22,7 @@ bool is_ratio(std::string_view unit) {
   return unit == "ratio" || unit == "fraction";
 }
 
-// SI prefixes for units that grow large; ordered from the largest.
+// SI prefixes for units that grow large, largest first.
 constexpr std::array<std::pair<double, const char*>, 5> kPrefixes{
     {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
 
@@ -56,7 +56,7 @@ std::string rounded_to(double value, int place) {
   return out;
 }
 
-// The power of ten of the leading digit, once the value is rounded to `digits` of them.
+// The power of ten of the leading digit after rounding the value to `digits` digits.
 int leading_place(double value, int digits) {
   const int place = static_cast<int>(std::floor(std::log10(std::abs(value))));
   const double unit = std::pow(10.0, place - digits + 1);
@@ -91,7 +91,7 @@ Shown show(double value, std::string_view unit, std::optional<double> half) {
   const AxisUnit scale = clock ? AxisUnit{1, "s"} : axis_unit(unit, value);
   const double number = value * scale.factor;
   const double spread = std::abs(*half) * scale.factor;
-  // Beyond these the digits of a double are not to be had.
+  // Beyond these, a double does not have the digits.
   if (!(spread > 1e-12 * std::abs(number)) || spread < 1e-100 || spread > 1e100) {
     Shown out = show(value, unit);
     out.half = "0";

@@ -22,7 +22,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(at, from.size(), to);
 }
 
-// In the asset {S} stands for the selector of cases and hosts, [I] for the interval of rates.
+// In the asset, {S} stands for the selector of cases and hosts, [I] for the rate interval.
 Json target_json(const Json& form, const Json& query, std::size_t number) {
   std::string expression = query["expr"].get<std::string>();
   replace_all(expression, "{S}", "{case=~\"$case\",host=~\"$host\"}");
@@ -34,7 +34,7 @@ Json target_json(const Json& form, const Json& query, std::size_t number) {
   return target;
 }
 
-// A row or a panel at its place on the dashboard.
+// A row or panel with its place on the dashboard.
 Json placed(Json panel, const Json& title, int id, int x, int y) {
   panel["id"] = id;
   panel["title"] = title;
@@ -49,7 +49,7 @@ ScrapeTargets scrape_targets(const plan::Cluster& cluster, const std::vector<std
                              const std::string& listen) {
   ScrapeTargets out;
   const auto endpoint = parse_endpoint(listen);
-  if (!endpoint) return out;  // the suite was checked
+  if (!endpoint) return out;  // the suite was already checked
   const bool everywhere = endpoint->address == "0.0.0.0" || endpoint->address == "::";
   if (cluster.traits.one_machine) {
     const std::string loopback = endpoint->address == "::" ? "::1" : "127.0.0.1";
@@ -71,7 +71,7 @@ std::string render_prometheus_config(const std::string& suite, const ScrapeTarge
                                      Nanoseconds interval) {
   const auto whole = std::chrono::ceil<std::chrono::seconds>(interval).count();
   const auto every = std::max<std::int64_t>(whole, 1);
-  // JSON's strings are YAML's.
+  // JSON strings are valid in YAML.
   const auto quoted = [](const std::string& text) { return Json(text).dump(); };
   std::string out = fmt::format(
       "# The agents of the suite {}; they answer while a run of it is under way.\n", quoted(suite));

@@ -9,24 +9,24 @@
 
 namespace assay::report {
 
-/// Where Prometheus finds the agents of a suite.
+/// The addresses of a suite's agents for Prometheus.
 struct ScrapeTargets {
-  std::vector<std::string> addresses;  ///< "n1:9400", in the order of the hosts
-  std::string problem;                 ///< why some of them may not be reachable, or ""
+  std::vector<std::string> addresses;  ///< "n1:9400", in host order
+  std::string problem;                 ///< why some may be unreachable, or empty
 };
 
-/// `hosts` are names of `cluster`, or others; `listen` is the suite's telemetry.prometheus.
+/// `hosts` may be names of `cluster` or others; `listen` is the suite's telemetry.prometheus.
 [[nodiscard]] ScrapeTargets scrape_targets(const plan::Cluster& cluster,
                                            const std::vector<std::string>& hosts,
                                            const std::string& listen);
 
-/// prometheus.yml that reads the targets every `interval`, in whole seconds and at least one.
+/// A prometheus.yml that reads the targets every `interval`, in whole seconds, at least one.
 [[nodiscard]] std::string render_prometheus_config(const std::string& suite,
                                                    const ScrapeTargets& targets,
                                                    Nanoseconds interval);
 
-/// A dashboard for Grafana 8 and later over the agents' metrics (docs/telemetry.md). Its variables
-/// are datasource, case and host.
+/// A dashboard for Grafana 8 and later over the agents' metrics (docs/telemetry.md), with the
+/// variables datasource, case and host.
 [[nodiscard]] Json grafana_dashboard(const std::string& suite);
 
 }  // namespace assay::report

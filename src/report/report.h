@@ -11,29 +11,28 @@
 
 namespace assay::report {
 
-/// A report's input, and its folder.
+/// The input of a report, and its destination.
 struct ReportInput {
   const judge::RunResult& result;
   const plan::Plan& plan;
   std::filesystem::path run_dir;
 };
 
-/// A report format. A new one is its own file, a line in the table of report.cpp and, so that no
-/// case takes its name, one in core/run_layout.cpp.
+/// A report format. A new one needs its own file, a line in report.cpp's table and, so that no case
+/// takes its name, one in core/run_layout.cpp.
 struct Format {
-  std::vector<std::string_view> files;  ///< of core/run_layout.h
-  /// The content of the only file; or nullptr, and `write` writes the files.
+  std::vector<std::string_view> files;  ///< from core/run_layout.h
+  /// Returns the content of the only file; if nullptr, `write` writes all files.
   std::string (*render)(const judge::RunResult& result) = nullptr;
   void (*write)(const ReportInput& input) = nullptr;
-  bool always = true;  ///< every run has them
+  bool always = true;  ///< written for every run
 };
 
-/// All formats, in the order in which they are written. result.json is the last: when it exists,
-/// the others are complete.
+/// All formats in writing order. result.json is last: when it exists, the others are complete.
 [[nodiscard]] std::span<const Format> formats();
 
-/// Writes all formats into `run_dir`, each file atomically: a reader sees the old one or the new.
-/// Throws Error of kind environment when the folder cannot be written.
+/// Writes all formats to `run_dir`, each file atomically: readers see the old or the new file.
+/// Throws Error of kind environment if the folder cannot be written.
 void write_reports(const judge::RunResult& result, const plan::Plan& plan,
                    const std::filesystem::path& run_dir);
 

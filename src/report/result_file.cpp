@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 5> kOfRound{"round", "status", "validity"
 
 using Part = std::function<Json(std::string_view text)>;
 
-/// The members of an object that are wanted, and a list of objects, each made by `part`.
+/// The wanted members of an object, and a list of objects, each made by `part`.
 Json skimmed(std::string_view object, const std::string& where,
              std::span<const std::string_view> wanted, std::string_view list, const Part& part) {
   Json out = Json::object();

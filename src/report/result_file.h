@@ -7,13 +7,13 @@
 
 namespace assay::report {
 
-/// read_result() for the members that lists and trends of runs need, at the speed of memory: the
-/// run's identity, verdict, system and provenance; of its cases identity, verdict, headline,
-/// summary and configuration; of their rounds number, status, verdict and times. Everything else is
-/// empty. It does not read the evidence: a result that was edited by hand is read unchanged.
+/// Reads only what lists and trends of runs need, at the speed of memory: the run's identity,
+/// verdict, system and provenance; its cases' identity, verdict, headline, summary and
+/// configuration; their rounds' number, status, verdict and times. All else is empty. Ignores the
+/// evidence: a result that was changed by hand is read as it is.
 ///
-/// Throws Error of kind config at `where` also for truncated text, and for a run or a case
-/// without a name.
+/// Throws Error of kind config at `where` also for truncated text, and for a run or a case without
+/// a name.
 [[nodiscard]] judge::RunResult read_result_summary(std::string_view text, const std::string& where);
 
 }  // namespace assay::report

@@ -22,7 +22,7 @@ namespace {
 constexpr double kScatterHeight = 260;
 
 struct Scale {
-  Axis axis;  // in the unit that is shown
+  Axis axis;  // in the displayed unit
   AxisUnit unit;
 
   [[nodiscard]] double at(double value) const { return axis.at(value * unit.factor); }
@@ -40,7 +40,7 @@ Scale scale_of(const Scatter& scatter, const Scatter::Quantity& quantity,
   out.unit = axis_unit(quantity.unit, std::max(std::abs(low), std::abs(high)));
   low *= out.unit.factor;
   high *= out.unit.factor;
-  // Zero belongs on the axis, except where the points would lie in a corner of the plot.
+  // The axis includes zero, unless the points would then be in a corner of the plot.
   const bool from_zero = low >= 0 && low < high * 0.7;
   const double room = (high - low) * 0.08;
   out.axis = nice_axis(from_zero ? 0 : low - room, high + room, 5);
@@ -68,9 +68,9 @@ Html front_line(const Scatter& scatter, const Scale& x, const Scale& y) {
   return out;
 }
 
-// Of names that would lie over each other only the first stays; the pointer shows them all.
+// Of names that would overlap only the first is kept; the pointer shows them all.
 void drop_crowded_names(std::vector<Scatter::Point>& points, const Scale& x, const Scale& y) {
-  constexpr double kAcross = 0.2;  // of the width: a name on a phone
+  constexpr double kAcross = 0.2;  // of the width: a name's size on a phone
   constexpr double kDown = 14;     // the height of a line
   std::vector<std::pair<double, double>> taken;
   for (Scatter::Point& point : points) {
@@ -115,7 +115,7 @@ Html render_scatter(const Scatter& given) {
   const Scale y = scale_of(scatter, scatter.y, &Scatter::Point::y);
   drop_crowded_names(scatter.points, x, y);
   Html drawing = scatter_grid(x, y) + front_line(scatter, x, y);
-  // What is marked lies above the rest.
+  // Marked points are drawn on top.
   for (const bool front : {false, true})
     for (const Scatter::Point& point : scatter.points)
       if (point.front == front) drawing += point_of(point, x, y);

@@ -17,19 +17,19 @@ struct Scatter {
     double x = 0;
     double y = 0;
     std::string label = {};  ///< shown under the pointer
-    std::string link = {};   ///< an address; empty: none
-    bool front = false;      ///< marked, and joined to the others that are
-    std::string name = {};   ///< written beside it; empty: nothing
+    std::string link = {};   ///< an address; empty: no link
+    bool front = false;      ///< marked, and joined to the other marked points
+    std::string name = {};   ///< text beside it; empty: none
   };
   std::string title;
   Quantity x;
   Quantity y;
   std::vector<Point> points;
-  std::string front = {};  ///< meaning of the marked points, for the legend
-  std::string other = {};  ///< meaning of the others
+  std::string front = {};  ///< names the marked points in the legend
+  std::string other = {};  ///< names the others
 };
 
-/// Points that are not finite are left out; empty when there is none left.
+/// Non-finite points are left out; empty if none is left.
 [[nodiscard]] page::Html render_scatter(const Scatter& scatter);
 
 }  // namespace assay::report

@@ -25,7 +25,7 @@ using page::markup;
 struct SummaryColumn {
   page::Column column;
   Cell (*cell)(const CaseResult& case_result, std::size_t number);
-  bool (*wanted)(const CaseResult& case_result) = nullptr;  ///< by any case; null: always
+  bool (*wanted)(const CaseResult& case_result) = nullptr;  ///< by any case; null: always shown
 };
 
 Cell shown_as(std::string text, Html html) {
@@ -45,7 +45,7 @@ Cell spread_cell(const CaseResult& case_result, std::size_t) {
   return markup("–<span class=\"sub\">{}</span>", counted(summary->n, "round"));
 }
 
-// `value` with what it is to be read with: "98 TFLOP/s, best 840 TFLOP/s", "9 s at 8118 samples/s".
+// `value` with the metric to read it with: "98 TFLOP/s, best 840 TFLOP/s", "9 s at 8118 samples/s".
 std::string with_beside(const CaseResult& case_result, std::string value) {
   const Summary* summary = find_summary(case_result, case_result.beside);
   if (summary == nullptr) return value;
@@ -63,7 +63,7 @@ Cell result_cell(const CaseResult& case_result, std::size_t) {
       markup(
           "<b>{}</b> <span class=\"unit\" translate=\"no\">{}</span><span class=\"sub\">{}</span>",
           value.number, value.unit, with_beside(case_result, metric_title(case_result.headline))));
-  // A unit is whatever a suite calls it.
+  // A suite may choose any text as a unit.
   if (cell.text == value.text()) cell.shown = page::Shown::as_it_is;
   return cell;
 }

@@ -7,13 +7,13 @@
 
 namespace assay::report {
 
-// The summary of a run: a row for every case. A column is described once; a terminal and a page
-// choose from the columns, each in its order.
+// A run's summary with one row per case. Each column is defined once; the terminal and the page
+// choose theirs, each in its own order.
 
 [[nodiscard]] page::Table console_summary(const judge::RunResult& result);
 [[nodiscard]] page::Table page_summary(const judge::RunResult& result);
 
-/// The ANSI color of a verdict on a terminal.
+/// The ANSI color of a verdict.
 [[nodiscard]] std::string_view verdict_color(judge::Validity validity);
 
 }  // namespace assay::report

@@ -20,12 +20,12 @@ using judge::Validity;
 
 namespace {
 
-// What a point costs, the most meaningful first: the energy of a piece of work, then that of all.
+// A point's energy cost, most meaningful first: energy per unit of work, then in total.
 constexpr std::array<const char*, 5> kEnergies{"energy_to_target_j", "energy_per_sample_j",
                                                "samples_per_joule", "energy_per_step_j",
                                                "energy_j"};
 
-constexpr std::size_t kSaidLines = 8;  // of scaling, in words
+constexpr std::size_t kSaidLines = 8;  // of sentences about scaling
 
 bool is_rank_axis(const plan::SweepDimension& axis) {
   return axis.key == "nodes" || axis.key == "procs";
@@ -73,7 +73,7 @@ std::string point_place(const SweepGrid& grid, const CaseResult& point, bool wit
   for (const plan::SweepDimension& axis : grid.sweep.dimensions) procs_too |= axis.key == "nodes";
   for (std::size_t i = 0; i < grid.sweep.dimensions.size(); ++i) {
     const plan::SweepDimension& axis = grid.sweep.dimensions[i];
-    // Where both vary, a line goes over nodes, at a number of processes a node.
+    // If both vary, a line covers nodes at a fixed number of processes per node.
     const bool along = is_rank_axis(axis) && !(axis.key == "procs" && procs_too);
     if (with_ranks || !along)
       parts.push_back(axis.label + "=" + axis_value_text(point.sweep->values[i]));
@@ -106,7 +106,7 @@ std::vector<ScalingLine> scaling_lines(const SweepGrid& grid,
       one.efficiency = *one.speedup * line.base_ranks / one.ranks;
     }
   }
-  // A line needs two numbers of ranks to say something.
+  // A line needs at least two numbers of ranks.
   std::erase_if(lines, [](const ScalingLine& line) {
     return std::ranges::none_of(line.points, [&](const ScalingPoint& one) {
       return one.speedup && one.ranks > line.base_ranks;
@@ -177,7 +177,7 @@ page::Cell result_cell_of(const SweepView& view, const CaseResult& point) {
   return cell;
 }
 
-// Where nothing is VALID, what was measured is still shown.
+// If nothing is VALID, measurements are still shown.
 std::string shown_metric(const SweepView& view) {
   if (!view.grid->headline.empty()) return view.grid->headline;
   for (const CaseResult* point : view.points)

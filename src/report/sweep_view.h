@@ -9,10 +9,10 @@
 
 namespace assay::report {
 
-/// The lead of the best point of a sweep over the next one.
+/// How far a sweep's best point is ahead of the next one.
 enum class Lead {
-  clear,    ///< the 95 % interval of the difference, from both spreads, leaves out 0
-  spread,   ///< it does not: the better one is unknown
+  clear,    ///< the 95 % interval of the difference, from both spreads, excludes 0
+  spread,   ///< it includes 0: which one is better is unknown
   unknown,  ///< one of them has no spread
   alone,    ///< there is no other VALID point
 };
@@ -23,10 +23,10 @@ constexpr auto enum_names(Lead /*lead*/) {
       {{clear, "clear"}, {spread, "within the spread"}, {unknown, "unknown"}, {alone, "alone"}});
 }
 
-/// The best VALID point of a sweep by one metric.
+/// The best VALID point of a sweep by a metric.
 struct SweepBest {
   const judge::CaseResult* point = nullptr;
-  const judge::Summary* summary = nullptr;    ///< of the metric
+  const judge::Summary* summary = nullptr;    ///< the metric's
   const judge::CaseResult* second = nullptr;  ///< the next best
   const judge::Summary* second_summary = nullptr;
   Lead lead = Lead::alone;
@@ -35,34 +35,34 @@ struct SweepBest {
 struct ScalingPoint {
   const judge::CaseResult* point = nullptr;
   int ranks = 0;
-  /// Relative to the fewest ranks of its line; nothing if the point is not VALID.
+  /// Relative to the line's fewest ranks; nothing if the point is not VALID.
   std::optional<double> speedup{};
   std::optional<double> efficiency{};  ///< speedup / (ranks / the fewest ranks)
 };
 
-/// Points that differ only in the number of ranks, the fewest first.
+/// Points that differ only in the number of ranks, fewest first.
 struct ScalingLine {
-  std::string label{};  ///< its position on the other axes, "batch_size=32"; or ""
+  std::string label{};  ///< its place on the other axes, "batch_size=32"; or empty
   int base_ranks = 0;
   std::vector<ScalingPoint> points{};
 };
 
-/// The view of a sweep. It refers to the result that it was made from.
+/// The content of a sweep's report; refers to the result it was made from.
 struct SweepView {
   const judge::SweepGrid* grid = nullptr;
   std::vector<const judge::CaseResult*> points{};
   std::optional<SweepBest> best{};    ///< by the headline
-  std::string no_best{};              ///< why there is none
-  std::optional<SweepBest> energy{};  ///< by energy; nothing: no VALID point has any
+  std::string no_best{};              ///< why there is no best point
+  std::optional<SweepBest> energy{};  ///< by energy; nothing if no VALID point has any
   std::vector<ScalingLine> scaling{};
-  std::string no_scaling{};  ///< why there is none, if nodes or procs vary
+  std::string no_scaling{};  ///< why there is none although nodes or procs vary
 
   [[nodiscard]] const judge::CaseResult* at(const std::vector<Json>& values) const;
 };
 
 [[nodiscard]] std::vector<SweepView> sweep_views(const judge::RunResult& result);
 
-/// "32", "bf16": a value of an axis.
+/// An axis value: "32", "bf16".
 [[nodiscard]] std::string axis_value_text(const Json& value);
 /// "batch_size=32, procs=2"
 [[nodiscard]] std::string place_text(const SweepView& view, const judge::CaseResult& point);
@@ -72,17 +72,17 @@ struct SweepView {
 /// within the spread". `what` is "Best by" or "Least".
 [[nodiscard]] std::string best_text(const SweepView& view, const SweepBest& best,
                                     const std::string& what);
-/// Best, energy and scaling as sentences, including missing ones.
+/// Best point, energy and scaling as sentences, including what is missing.
 [[nodiscard]] std::vector<std::string> sweep_sentences(const SweepView& view);
 
-/// A row for every point: where it lies, its result, its energy, its verdict.
+/// One row per point: its place, result, energy and verdict.
 [[nodiscard]] page::Table sweep_table(const SweepView& view, const judge::RunResult& result);
-/// Of two axes: a row for every value of the first and a column for every one of the second.
+/// For two axes: one row per value of the first, one column per value of the second.
 [[nodiscard]] page::Table sweep_matrix(const SweepView& view);
-/// Whether a sweep has two axes of a size that a matrix can show.
+/// Whether a sweep has two axes small enough for a matrix.
 [[nodiscard]] bool fits_matrix(const SweepView& view, std::size_t columns);
 
-/// The sweeps as result.json has them.
+/// The sweeps in the form of result.json.
 [[nodiscard]] Json sweeps_to_json(const judge::RunResult& result);
 
 }  // namespace assay::report

@@ -21,7 +21,7 @@ constexpr double kTrendHeight = 190;
 constexpr std::size_t kMostDots = 400;
 constexpr std::size_t kMaxDays = 6;
 
-/// Neighboring points that are drawn as one.
+/// Neighboring points drawn as one.
 std::vector<TrendChart::Point> thinned(const std::vector<TrendChart::Point>& points) {
   if (points.size() <= kMostDots) return points;
   std::vector<TrendChart::Point> out;
@@ -55,7 +55,7 @@ class TrendDrawing {
       high = std::max({high, point.high, point.value});
     }
     unit_ = axis_unit(chart.unit, std::max(std::abs(low), std::abs(high)));
-    // A change of a few percent has to show: zero is on the axis only where values come near it.
+    // A change of a few percent must show: zero is included only if values come near it.
     const double margin = (high - low) * 0.15;
     const bool near_zero = low >= 0 && low < high * 0.4;
     axis_ =
@@ -74,7 +74,7 @@ class TrendDrawing {
   }
 
  private:
-  // Of the drawing's width, from 0 to 1; `at` counts all points, not groups of them.
+  // As a fraction of the drawing's width; `at` counts all points, not groups of them.
   [[nodiscard]] double x(double at) const {
     const double count = static_cast<double>(chart_.points.size());
     return (at + 0.5) / count;
@@ -96,7 +96,7 @@ class TrendDrawing {
       const std::string_view anchor = count > 1 && share < 0.06   ? "start"
                                       : count > 1 && share > 0.94 ? "end"
                                                                   : "middle";
-      // On a narrow screen three have room.
+      // A narrow screen has room for three.
       out += markup(
           "<line class=\"mark\" x1=\"{0:.4g}%\" x2=\"{0:.4g}%\" y1=\"{1}\" y2=\"{2}\"/>"
           "<text class=\"tick{6}\" x=\"{0:.4g}%\" y=\"{3}\" text-anchor=\"{4}\">{5}</text>",

@@ -11,7 +11,7 @@ namespace assay::stats {
 
 namespace {
 
-/// SplitMix64: small, the same everywhere, and good enough for places of blocks.
+/// SplitMix64: small, the same everywhere, and good enough for placing blocks.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -26,8 +26,8 @@ class Random {
   std::uint64_t state_;
 };
 
-// Equally probable lengths that are geometric as a whole: 1 + ⌊ln U / ln(1 - 1/mean)⌋ of evenly
-// spaced U. A logarithm for each block would take most of the time.
+// Equally probable lengths that are geometrically distributed as a whole: 1 + ⌊ln U / ln(1 -
+// 1/mean)⌋ for evenly spaced U. Computing a logarithm per block would take most of the time.
 using Lengths = std::array<std::uint32_t, 1024>;
 
 Lengths geometric_lengths(double mean) {
@@ -57,7 +57,7 @@ std::vector<double> autocovariances(std::span<const double> values, std::size_t 
   return out;
 }
 
-// The last lag before a run of `quiet` correlations that could be chance.
+// The last lag before a run of `quiet` correlations that may be chance.
 std::size_t last_correlated(const std::vector<double>& covariances, std::size_t quiet,
                             double limit) {
   std::size_t in_a_row = 0;
@@ -101,7 +101,7 @@ std::vector<double> mean_errors(std::span<const double> values, std::size_t coun
   if (n < kMinResampled ||
       !std::ranges::all_of(values, [](double v) { return std::isfinite(v) && v > 0; }))
     return {};
-  // Sums from the first value on, twice around: a block is one subtraction.
+  // Prefix sums, twice around the circle: the sum of a block is then one subtraction.
   std::vector<double> sums(2 * n + 1, 0);
   for (std::size_t i = 0; i < 2 * n; ++i) sums[i + 1] = sums[i] + values[i % n];
   const double total = sums[n];

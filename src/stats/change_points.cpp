@@ -20,11 +20,11 @@ constexpr std::size_t kOrders = 999;
 constexpr double kClip = 6;
 constexpr double kMadOfNormal = 0.6745;
 
-/// splitmix64: the same orders everywhere.
+/// splitmix64 gives the same orders everywhere.
 class Orders {
  public:
   explicit Orders(std::uint64_t seed) : state_(seed) {}
-  /// Below `limit`, which is far below 2³².
+  /// A number below `limit`, which is far below 2³².
   std::size_t below(std::size_t limit) {
     state_ += 0x9E3779B97F4A7C15ULL;
     std::uint64_t z = state_;
@@ -38,7 +38,7 @@ class Orders {
   std::uint64_t state_;
 };
 
-/// Neighboring values that are taken as one.
+/// Neighboring values combined into groups.
 struct Grouped {
   std::vector<double> values;
   std::vector<std::size_t> firsts;  ///< index of each group's first value, then one past the last
@@ -57,7 +57,7 @@ Grouped group(std::span<const double> values) {
   return out;
 }
 
-/// In robust standard deviations from the median, clipped. Empty: the values do not vary.
+/// Values in robust standard deviations from the median, clipped. Empty if they do not vary.
 std::vector<double> standardized(std::span<const double> values) {
   std::vector<double> steps;
   for (std::size_t i = 1; i < values.size(); ++i)
@@ -65,7 +65,7 @@ std::vector<double> standardized(std::span<const double> values) {
   const double center = *median(values);
   double sigma = *median(steps) / kMadOfNormal / std::sqrt(2.0);
   if (sigma <= 0) {
-    // More than half of the neighbors are equal: by what the others deviate.
+    // More than half of the neighbors are equal, so the others' deviations are used.
     for (const double value : values) sigma += std::abs(value - center);
     sigma *= 1.2533 / static_cast<double>(values.size());
   }
@@ -77,9 +77,9 @@ std::vector<double> standardized(std::span<const double> values) {
   return out;
 }
 
-/// The variance of values, in which neighbors that depend on each other are not mistaken for calm.
+/// The variance of the values; does not mistake dependent neighbors for calm.
 double variance_of(std::span<const double> scaled) {
-  double typical = 1;  // of neighbors, by the scale
+  double typical = 1;  // for neighbors, by the scaling
   for (std::size_t apart = 2; apart <= 3; ++apart) {
     std::vector<double> differences;
     for (std::size_t i = apart; i < scaled.size(); ++i)
@@ -91,10 +91,10 @@ double variance_of(std::span<const double> scaled) {
 
 struct Split {
   std::size_t at = 0;
-  double size = -1;  ///< difference of the means over its standard error, but for the noise
+  double size = -1;  ///< difference of the means over its standard error, up to the noise
 };
 
-/// Weights 1/√(k(n-k)/n) of every split.
+/// The weight 1/√(k(n-k)/n) of every split.
 std::vector<double> split_weights(std::size_t n) {
   std::vector<double> out(n, 0);
   const double count = static_cast<double>(n);
@@ -116,7 +116,7 @@ Split largest_split(std::span<const double> values, std::span<const double> weig
   return best;
 }
 
-/// Of what is left when both sides of a split have their means.
+/// The autocorrelation that remains after each side of a split is given its mean.
 double correlation_around(std::span<const double> values, std::size_t split) {
   const double left = *mean(values.subspan(0, split));
   const double right = *mean(values.subspan(split));
@@ -130,12 +130,11 @@ double correlation_around(std::span<const double> values, std::size_t split) {
     last = rest;
   }
   if (squares <= 0) return 0;
-  // Residuals around two fitted means depend on each other a little less than the noise does.
+  // Residuals around two fitted means are slightly less dependent than the noise is.
   return products / squares + 2 / static_cast<double>(values.size());
 }
 
-/// How many neighbors have to stay together so that random orders of them depend on each other as
-/// the values do.
+/// How many neighbors must stay together for random orders to be as dependent as the values are.
 std::size_t block_length_around(std::span<const double> values, std::size_t split) {
   const std::size_t n = values.size();
   const double correlation = correlation_around(values, split);
@@ -145,7 +144,7 @@ std::size_t block_length_around(std::span<const double> values, std::size_t spli
   return std::clamp<std::size_t>(length, 2, std::max<std::size_t>(2, n / 6));
 }
 
-/// Whether the medians of both sides differ too: a few outliers move a mean only.
+/// Whether the medians of both sides differ too: a few outliers only move a mean.
 bool medians_differ(std::span<const double> values, std::size_t split) {
   constexpr double kErrors = 2.5;
   constexpr double kMedianToMean = 1.2533;  // their standard errors, for normal values
@@ -155,18 +154,18 @@ bool medians_differ(std::span<const double> values, std::size_t split) {
          kErrors * kMedianToMean * std::sqrt(1 / left + 1 / right);
 }
 
-/// How many of the random orders may be as extreme as what was found.
+/// How many random orders may be as extreme as the finding.
 std::size_t orders_allowed(double false_rate) {
   return static_cast<std::size_t>(false_rate * static_cast<double>(kOrders + 1)) - 1;
 }
 
-// Sums in another order may differ in their last digits.
+// Sums in a different order may differ in their last digits.
 double as_large_as(double found) {
   return found * (1 - 1e-9);
 }
 
-/// Whether at most a share `false_rate` of random orders of the values, with blocks of `length`
-/// neighbors kept together, has a `statistic` as large as `found`.
+/// Whether at most a share `false_rate` of random orders of the values, in blocks of `length`
+/// neighbors, has a `statistic` as large as `found`.
 template <class Statistic>
 bool beats_random_orders(std::span<const double> values, std::size_t length, double found,
                          double false_rate, const Statistic& statistic) {
@@ -189,9 +188,9 @@ bool beats_random_orders(std::span<const double> values, std::size_t length, dou
   return true;
 }
 
-/// The same for single values and the size of the largest split, in one go: the value at a place is
-/// final when the shuffle has passed it, and the sum of what lies behind a split is minus the sum
-/// of what lies before it. Most of the time of a history's query is spent here.
+/// The same for single values and the size of the largest split, in one pass: a place's value is
+/// final once the shuffle has passed it, and the sum after a split is minus the sum before it. Most
+/// of the time of a history's query is spent here.
 bool beats_shuffled_splits(std::span<const double> values, double found,
                            std::span<const double> weights, double false_rate) {
   const std::size_t allowed = orders_allowed(false_rate);
@@ -213,9 +212,9 @@ bool beats_shuffled_splits(std::span<const double> values, double found,
   return true;
 }
 
-/// Whether so few orders can have a split as large as `found` that none has to be tried:
-/// Hoeffding's inequality, which holds for values drawn without replacement, for the shorter side
-/// of every split.
+/// Whether so few orders can have a split as large as `found` that none needs to be tried:
+/// Hoeffding's inequality for values drawn without replacement, applied to the shorter side of
+/// every split.
 bool beyond_any_order(std::span<const double> values, double found, double false_rate) {
   const auto [least, most] = std::ranges::minmax(values);
   const double in_ranges = found / (most - least);
@@ -234,7 +233,7 @@ bool is_change(std::span<const double> values, const Split& split, std::span<con
       [&](std::span<const double> mixed) { return largest_split(mixed, weights).size; });
 }
 
-/// What segments explain of the sum of squares, without what they cost.
+/// The part of the sum of squares that the segments explain, minus their cost.
 double gain_of(std::span<const double> values, std::span<const Segment> segments, double penalty) {
   const double all = *mean(values);
   double gain = penalty;
@@ -255,7 +254,7 @@ double correlation_within(std::span<const double> values, std::span<const Segmen
   return squares > 0 ? products / squares : 0;
 }
 
-/// The segments of values whose level changes for certain; one segment where it does not.
+/// The segments, if the level certainly changes; otherwise one segment.
 std::vector<Segment> certain_segments(std::span<const double> scaled, double false_rate) {
   const double count = static_cast<double>(scaled.size());
   const double penalty = 3 * std::log(count) * variance_of(scaled);
@@ -266,7 +265,7 @@ std::vector<Segment> certain_segments(std::span<const double> scaled, double fal
   if (segments.size() < 2) return {};
   const std::vector<double> weights = split_weights(scaled.size());
   if (is_change(scaled, largest_split(scaled, weights), weights, false_rate)) return segments;
-  // A level that comes back hides from a single split.
+  // A single split does not show a level that comes back.
   if (segments.size() < 3 || correlation_within(scaled, segments) > 1 / std::sqrt(count)) return {};
   const bool certain = beats_random_orders(
       scaled, 1, gain_of(scaled, segments, penalty), false_rate,
@@ -284,7 +283,7 @@ class Finder {
   Finder(std::span<const double> values, const ChangeOptions& options)
       : values_(values), options_(options) {}
 
-  /// Where the level of [first, end) changes, as indices into all values.
+  /// The places where the level of [first, end) changes, as indices into all values.
   [[nodiscard]] std::vector<std::size_t> candidates(std::size_t first, std::size_t end) const {
     if (end - first < kMinValues) return {};
     const Grouped grouped = group(values_.subspan(first, end - first));
@@ -296,7 +295,7 @@ class Finder {
     return out;
   }
 
-  /// The one change of [first, end) that is certain, as an index into all values.
+  /// The single certain change of [first, end), as an index into all values.
   [[nodiscard]] std::optional<std::size_t> change_in(std::size_t first, std::size_t end) const {
     if (end - first < kMinValues) return std::nullopt;
     const Grouped grouped = group(values_.subspan(first, end - first));
@@ -322,7 +321,7 @@ class Finder {
   const ChangeOptions& options_;
 };
 
-// What lies far from the other levels is clipped with them: each stretch is looked at by itself.
+// Values far from other levels are clipped together, so each segment is searched separately.
 void split_all(const Finder& finder, std::size_t first, std::size_t end,
                std::vector<std::size_t>& found) {
   const std::vector<std::size_t> candidates = finder.candidates(first, end);
@@ -347,14 +346,14 @@ std::vector<ChangePoint> find_changes(std::span<const double> values,
   const Finder finder(values, options);
   std::vector<std::size_t> places;
   split_all(finder, 0, values.size(), places);
-  // What began lately is lost in groups.
+  // A recent change would get lost in groups.
   if (values.size() - (places.empty() ? 0 : places.back()) > kMostGroups)
     split_all(finder, values.size() - kMostGroups, values.size(), places);
-  // Only what is certain stays.
+  // Keeps only certain changes.
   for (std::size_t i = 0; i < places.size();) {
     const std::size_t first = i == 0 ? 0 : places[i - 1];
     const std::size_t end = i + 1 < places.size() ? places[i + 1] : values.size();
-    // Around the change every value counts by itself; a small one needs all that there are.
+    // Around the change every value counts individually; a small change needs all of them.
     constexpr std::size_t kHalf = kMostGroups / 2;
     auto at = finder.change_in(places[i] > first + kHalf ? places[i] - kHalf : first,
                                std::min(end, places[i] + kHalf));
@@ -363,7 +362,7 @@ std::vector<ChangePoint> find_changes(std::span<const double> values,
       places[i++] = *at;
     } else {
       places.erase(places.begin() + static_cast<std::ptrdiff_t>(i));
-      // Its neighbors have other neighbors now.
+      // The neighbors now have different neighbors.
       if (i > 0) --i;
     }
   }

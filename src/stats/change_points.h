@@ -6,23 +6,23 @@
 
 namespace assay::stats {
 
-/// Where the level of a series changed.
+/// A change in the level of a series.
 struct ChangePoint {
   std::size_t at = 0;  ///< index of the first value of the new level
-  double before = 0;   ///< median from the change before (or the beginning) to this one
+  double before = 0;   ///< median from the previous change (or the beginning) to this one
   double after = 0;    ///< median from here to the next change (or the end)
 
-  /// Relative to the level before: 0.05 is 5 % more.
+  /// Relative to the previous level: 0.05 is 5 % more.
   [[nodiscard]] double change() const;
 };
 
 struct ChangeOptions {
-  /// How probable a mark may be in a series, or a stretch between two changes, that has no change.
+  /// The probability of a mark in a series, or a part between two changes, without a change.
   double false_rate = 0.01;
   double least_change = 0.01;  ///< relative; smaller ones are not marked
 };
 
-/// A level lasts for at least so many values: fewer are outliers.
+/// The shortest level, in values: anything shorter counts as outliers.
 inline constexpr std::size_t kMinLevel = 3;
 
 /// Finds where the level of `values` (finite, in order) changed:

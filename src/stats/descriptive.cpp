@@ -11,7 +11,7 @@ bool all_finite(std::span<const double> values) {
   return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
 }
 
-// Compensated (Neumaier): the sum of millions of step times is right to the last digit.
+// Compensated (Neumaier), so that the sum of millions of step times is right to the last digit.
 double sum_of(std::span<const double> values) {
   double sum = 0;
   double lost = 0;

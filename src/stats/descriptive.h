@@ -6,15 +6,15 @@
 
 namespace assay::stats {
 
-// Every function expects finite values and gives nothing (never NaN) when there are too few of
-// them, when one is not finite, or when the result would not be finite.
+// Every function expects finite values and returns nothing (never NaN) if there are too few of
+// them, if one is not finite, or if the result would not be finite.
 
 /// Percentile by linear interpolation between order statistics (Hyndman-Fan type 7, the default of
-/// R and NumPy): with n sorted values x[0..n-1] and h = (n-1)·p/100, it is
-/// x[⌊h⌋] + (h-⌊h⌋)·(x[⌊h⌋+1]-x[⌊h⌋]). `p` in [0, 100]; n ≥ 1. O(n), on a copy.
+/// R and NumPy): for n sorted values x[0..n-1] and h = (n-1)·p/100, it is x[⌊h⌋] +
+/// (h-⌊h⌋)·(x[⌊h⌋+1]-x[⌊h⌋]). `p` is in [0, 100]; n ≥ 1. O(n), on a copy.
 [[nodiscard]] std::optional<double> percentile(std::span<const double> values, double p);
 
-/// Several percentiles of the same values, sorted once; empty when percentile() gives nothing.
+/// Several percentiles of the same values, sorted once; empty if percentile() returns nothing.
 [[nodiscard]] std::vector<double> percentiles(std::vector<double> values,
                                               std::span<const double> ps);
 
@@ -24,7 +24,7 @@ namespace assay::stats {
 [[nodiscard]] std::optional<double> stddev(std::span<const double> values);
 /// Coefficient of variation, stddev / |mean|; n ≥ 2, mean not 0.
 [[nodiscard]] std::optional<double> cv(std::span<const double> values);
-/// Mean without one smallest and one largest value; n ≥ 3.
+/// Mean without the smallest and the largest value; n ≥ 3.
 [[nodiscard]] std::optional<double> olympic_mean(std::span<const double> values);
 
 }  // namespace assay::stats

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kExactLimit = 20;
 
-// Number of arrangements of n and m values with U = u, for every u, as a table of doubles
-// (C(40, 20) ≈ 1.4e11 is exact in a double).
+// The number of arrangements of n and m values with U = u, for every u, in doubles (C(40, 20) ≈
+// 1.4e11 is exact in a double).
 std::vector<double> distribution(std::size_t n, std::size_t m) {
   // The generating function is the Gaussian binomial: Π (1-x^(m+i)) / (1-x^i), i = 1..n.
   std::vector<double> count(n * m + 1, 0.0);

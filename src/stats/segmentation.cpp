@@ -7,7 +7,7 @@
 namespace assay::stats {
 
 Segmentation::Segmentation(std::span<const double> values) : sum_(1, 0), squares_(1, 0) {
-  // Relative to the first, so that the sums of squares keep their digits.
+  // Relative to the first value, so that the sums of squares keep their precision.
   origin_ = values.front();
   for (const double each : values) {
     const double value = each - origin_;

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxCorrelated = 4096;
 /// Median absolute deviation of a normal distribution with standard deviation 1.
 constexpr double kNormalMad = 0.6745;
 
-/// Neighboring steps.
+/// A group of neighboring steps.
 struct StepGroup {
   std::size_t first = 0;
   std::size_t end = 0;
@@ -39,8 +39,8 @@ std::vector<StepGroup> make_groups(std::span<const double> seconds, std::size_t 
   return groups;
 }
 
-// From the differences of groups that are up to three apart: those of neighbors alone are too small
-// where the steps depend on their predecessors.
+// Uses differences of groups up to three apart: those of neighbors alone are too small if steps
+// depend on their predecessors.
 double noise_variance(std::span<const StepGroup> groups) {
   double typical = 0;
   for (std::size_t apart = 1; apart <= 3; ++apart) {
@@ -54,15 +54,15 @@ double noise_variance(std::span<const StepGroup> groups) {
 }
 
 bool same_level(const Regime& a, const Regime& b, double noise) {
-  // The spread of the longer one: a short stretch of a transient spreads by its own slope.
+  // Uses the longer one's spread: a short part of a transient has the spread of its own slope.
   const double spread = std::max(noise, a.size() > b.size() ? a.stddev : b.stddev);
   const double error = spread * std::sqrt(1 / a.size() + 1 / b.size());
   const double limit = std::max(kSteadyTolerance * std::min(a.mean, b.mean), 4 * error);
   return std::abs(a.mean - b.mean) <= limit;
 }
 
-// Joins what lies between two regimes of the same level to them, as long as it does not move their
-// mean by more than the tolerance: a short disturbance does not end a level.
+// Joins two regimes of the same level with what lies between, as long as it moves their mean by no
+// more than the tolerance: a short disturbance does not end a level.
 bool bridge(const Segmentation& segmentation, std::vector<Regime>& regimes, double noise) {
   for (std::size_t i = 1; i + 1 < regimes.size(); ++i) {
     if (!same_level(regimes[i - 1], regimes[i + 1], noise)) continue;
@@ -80,7 +80,7 @@ bool bridge(const Segmentation& segmentation, std::vector<Regime>& regimes, doub
 }
 
 void merge_alike(const Segmentation& segmentation, double noise, std::vector<Regime>& regimes) {
-  // The most alike neighbors first, so that a staircase does not merge step by step from one side.
+  // Starts with the most similar neighbors: a staircase must not merge step by step from one side.
   while (regimes.size() > 1) {
     std::size_t closest = 0;
     double least = std::numeric_limits<double>::infinity();
@@ -108,7 +108,7 @@ std::vector<Regime> levels_of(std::span<const StepGroup> groups) {
   return regimes;
 }
 
-// Deviation of a step from `center` that noise does not explain.
+// The deviation of a step from `center` that noise cannot explain.
 double odd_from(std::span<const double> seconds, double center) {
   std::vector<double> off;
   off.reserve(seconds.size());
@@ -116,7 +116,7 @@ double odd_from(std::span<const double> seconds, double center) {
   return std::max(4 * median(off).value_or(0) / kNormalMad, 0.01 * center);
 }
 
-// A change lies within a group: some of its steps are of the other side.
+// A change can lie within a group, some of whose steps then belong to the other side.
 void trim(std::span<const double> seconds, std::size_t most, SteadyState& state) {
   const auto inside = seconds.subspan(state.first, state.end - state.first);
   const double center = *median(inside);
@@ -133,7 +133,7 @@ void trim(std::span<const double> seconds, std::size_t most, SteadyState& state)
   state.end = end;
 }
 
-// Theil and Sen's slope over the groups, times their number, relative to the level; 0 when four
+// Theil and Sen's slope over the groups, times their number, relative to the level; 0 if four
 // standard errors explain it.
 double drift_of(std::span<const StepGroup> groups) {
   std::vector<double> slopes;
@@ -176,7 +176,7 @@ void add_levels(std::span<const double> seconds, SteadyState& state) {
   state.interval = autocorrelated_mean_interval(kept);
 }
 
-// Where the last level lies that lasts; leaves the state as it is when there is none.
+// Finds the last lasting level; leaves the state unchanged if there is none.
 void find_level(std::span<const double> seconds, std::size_t warmup, SteadyState& state) {
   const std::vector<StepGroup> groups = make_groups(seconds, warmup);
   const std::vector<Regime> regimes = levels_of(groups);
@@ -232,7 +232,7 @@ std::optional<Interval> autocorrelated_mean_interval(std::span<const double> all
   const double variance = covariance(0);
   if (variance <= 0) return Interval{*center, *center};
   double tau = -1;
-  double previous = 1;  // of lag 0
+  double previous = 1;  // at lag 0
   for (std::size_t lag = 1; lag < n / 2; lag += 2) {
     const double pair = previous + covariance(lag) / variance;
     if (pair <= 0) break;

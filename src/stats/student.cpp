@@ -12,7 +12,7 @@ namespace policies = boost::math::policies;
 
 std::optional<double> student_t_quantile(double p, double df) {
   if (!(p > 0 && p < 1) || !(df > 0) || !std::isfinite(df)) return std::nullopt;
-  // What cannot be computed comes back as infinity or NaN instead of an exception.
+  // Returns infinity or NaN instead of throwing when a value cannot be computed.
   using Quiet = policies::policy<policies::overflow_error<policies::ignore_error>,
                                  policies::evaluation_error<policies::ignore_error>>;
   const double t =

@@ -13,7 +13,7 @@ namespace {
 
 struct Moments {
   double mean = 0;
-  double variance = 0;  // of one value
+  double variance = 0;  // of a single value
   double n = 0;
 };
 
@@ -29,7 +29,7 @@ bool usable(std::span<const double> values) {
   return !values.empty() && std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
 }
 
-// Standard error of the difference of the means, and its degrees of freedom; 0: not known.
+// Standard error of the difference of the means, and its degrees of freedom; 0 if unknown.
 struct Error {
   double standard = 0;
   double freedom = 0;
@@ -98,7 +98,7 @@ int values_to_decide(double spread, double tolerance, int limit) {
   const auto half = [&](int n) {
     return *student_t_quantile(0.975, 2 * n - 2) * spread * std::sqrt(2.0 / n);
   };
-  // From the normal distribution's number on, which is a little too small.
+  // Starts from the normal distribution's number, which is slightly too small.
   const double ratio = 1.96 * spread / tolerance;
   const double least = 2 * ratio * ratio;
   if (!(least < limit)) return limit;

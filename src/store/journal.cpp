@@ -41,7 +41,7 @@ Journal::~Journal() {
 }
 
 void Journal::reserve() noexcept {
-  // Enough for the end of a round on thousands of ranks; less, where the disk has no more.
+  // Enough for the end of a round on thousands of ranks; less if the disk has no more.
   constexpr off_t kLow = 1 << 20;
   const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
   if (end < 0 || reserved_ - end >= kLow) return;
@@ -60,13 +60,13 @@ void Journal::append(JournalEvent event, const Json& fields) {
   line["mono_ns"] = fields.value("mono_ns", at.mono_ns);
   for (const auto& [key, value] : fields.items())
     if (key != "wall_ns" && key != "mono_ns") line[key] = value;
-  // When it came is what shows that clocks differ.
+  // The time of arrival shows whether clocks differ.
   if (fields.contains("wall_ns")) line["seen_wall_ns"] = at.wall_ns;
   const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
   try {
     write_all(fd_.get(), dump_line(line) + "\n", path_);
   } catch (const Error&) {
-    // Half a line would make the next one unreadable too.
+    // An incomplete line would make the next one unreadable too.
     if (end >= 0) (void)::ftruncate(fd_.get(), end);
     throw;
   }

@@ -8,7 +8,7 @@
 
 namespace assay::store {
 
-/// What a line of a run's journal tells; docs/run-directory.md has the fields of each.
+/// The event in a line of a run's journal; docs/run-directory.md has the fields of each.
 enum class JournalEvent {
   run_start,
   run_resume,
@@ -80,7 +80,7 @@ constexpr auto enum_names(JournalEvent) {
   });
 }
 
-/// Nothing for a line that is not an event, or one of another version.
+/// Nothing for a line that is not an event, or is another version's.
 [[nodiscard]] std::optional<JournalEvent> event_of(const Json& line);
 
 }  // namespace assay::store

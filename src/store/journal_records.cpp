@@ -25,7 +25,7 @@ NodeName node_of(const Json& line) {
 }
 
 std::optional<Instant> instant_of(const Json& line) {
-  // No clock says more; the difference of two of them fits into 64 bits.
+  // Exceeds any real clock; the difference of two such times fits into 64 bits.
   constexpr std::int64_t kMaxTime = std::int64_t{1} << 62;
   const auto [mono, wall] = fields_from_any<Stamps>(line);
   if (mono < 0 || wall < 0 || mono > kMaxTime || wall > kMaxTime) return std::nullopt;

@@ -12,14 +12,13 @@
 #include "core/time.h"
 #include "store/journal_event.h"
 
-/// The fields of a journal's lines, one struct for each kind of line that is read in several
-/// places. A list of fields serves both directions: fields_to_json() gives what Journal::append()
-/// takes, and fields_from_any() reads a line. Who wrote a journal need not be Assay: what is
-/// missing or of another type has its default, and a number is what it says, which may make no
-/// sense.
+/// The fields of journal lines, one struct per kind of line that is read in several places. One
+/// list of fields serves both directions: fields_to_json() makes the argument of Journal::append(),
+/// and fields_from_any() reads a line. A journal may come from anywhere: missing or mistyped fields
+/// get their defaults, and numbers may be nonsense.
 namespace assay::store {
 
-/// A word of an enum, as a journal has it: also one that this version does not know.
+/// An enum's word in a journal, even one that this version does not know.
 template <NamedEnum E>
 struct Word {
   std::optional<E> value{};
@@ -40,7 +39,7 @@ void decode_json(const Json& json, Word<E>& word, const std::string& where) {
   word.value = parse_enum<E>(word.text);
 }
 
-// What a line is about, beside its own fields.
+// The subject of a line, besides its own fields.
 
 /// A round of a case, or of a hook, whose case is its folder.
 struct RoundName {
@@ -65,13 +64,13 @@ struct NodeName {
 };
 [[nodiscard]] RoundName round_of(const Json& line);
 [[nodiscard]] NodeName node_of(const Json& line);
-/// When it happened, by the clocks of the machine that saw it; nothing where they make no sense.
+/// The time of the event by the clocks of the machine that saw it; nothing if they are nonsense.
 [[nodiscard]] std::optional<Instant> instant_of(const Json& line);
 
-/// Of run_start and run_resume.
+/// For run_start and run_resume.
 struct RunStart {
   std::string run{};
-  std::string host{};  ///< of the controller
+  std::string host{};  ///< the controller's
   int pid = 0;
   std::string assay{};  ///< its version
   int evidence = 0;     ///< 0: the rounds that follow have no lists
@@ -92,7 +91,7 @@ struct RunStart {
     field.optional("job", self.job);
   }
 };
-/// Whether a line begins the work of a controller on the run.
+/// Whether a line begins a controller's work on the run.
 [[nodiscard]] constexpr bool starts_run(std::optional<JournalEvent> kind) {
   return kind == JournalEvent::run_start || kind == JournalEvent::run_resume;
 }
@@ -104,15 +103,15 @@ struct RunEnd {
 };
 
 struct RoundStart {
-  // On nodes:
-  std::string id{};   ///< ASSAY_ROUND_ID; empty: a job in a cloud, or an old version
-  std::string job{};  ///< of a cloud
+  // For rounds on nodes:
+  std::string id{};   ///< ASSAY_ROUND_ID; empty for a job in a cloud or an old version
+  std::string job{};  ///< in a cloud
   std::vector<NodeName> nodes{};
   std::optional<int> master_port{};
-  // Of a hook on the controller:
+  // For a hook on the controller:
   std::string hook{};
   std::vector<std::string> command{};
-  std::string processes{};  ///< ASSAY_ROUND_ID of what it starts
+  std::string processes{};  ///< ASSAY_ROUND_ID of the processes it starts
 
   static void fields(auto& self, auto&& field) {
     field.optional("id", self.id);
@@ -139,15 +138,15 @@ struct RoundEnd {
   }
 };
 
-/// Agents write theirs themselves (agent::RankStart).
+/// Agents write their own (agent::RankStart).
 struct RankStart {
   int rank = 0;
   int local_rank = 0;
   std::optional<int> pid{};
   std::optional<CpuSet> bound{};
-  // Of a job in a cloud:
-  std::optional<double> late_s{};            ///< the stamps are at most so late
-  std::optional<std::int64_t> service_ms{};  ///< by the service's clock
+  // For a job in a cloud:
+  std::optional<double> late_s{};            ///< the stamps may be this late
+  std::optional<std::int64_t> service_ms{};  ///< on the service's clock
 
   static void fields(auto& self, auto&& field) {
     field("rank", self.rank);
@@ -159,11 +158,11 @@ struct RankStart {
   }
 };
 
-/// Agents write theirs themselves (agent::RankExit); of one that was lost little is known.
+/// Agents write their own (agent::RankExit); little is known about a lost rank.
 struct RankExit {
   int rank = 0;
   std::optional<int> local_rank{};
-  std::optional<bool> rests{};  ///< true: it has not ended, but only sleeps
+  std::optional<bool> rests{};  ///< true: it has not ended but only sleeps
   std::optional<CpuSet> ran_on{};
   std::optional<int> signal{};
   std::optional<int> code{};
@@ -174,7 +173,7 @@ struct RankExit {
   // As in RankStart:
   std::optional<double> late_s{};
   std::optional<std::int64_t> service_ms{};
-  /// Since this machine asked for the job, by its own clock: nothing of it took longer.
+  /// Seconds since this machine requested the job, by its own clock: an upper bound for the job.
   std::optional<double> within_s{};
 
   static void fields(auto& self, auto&& field) {

@@ -54,7 +54,7 @@ std::vector<OpenRound> open_rounds(const std::vector<Json>& journal) {
     RoundName name = round_of(line);
     const auto known = std::ranges::find(open, name, &OpenRound::name);
     if (kind == JournalEvent::round_start) {
-      // Begun again: what the attempt before left is swept before that.
+      // The round was begun again, after the earlier attempt's leftovers were swept.
       if (known != open.end()) open.erase(known);
       OpenRound round = begun(std::move(name), fields_from_any<RoundStart>(line));
       if (!round.id.empty()) open.push_back(std::move(round));

@@ -9,7 +9,7 @@
 
 namespace assay::store {
 
-/// A round that has begun and has no end in the journal.
+/// A round that has begun but not ended in the journal.
 struct OpenRound {
   struct Rank {
     int rank = 0;
@@ -18,22 +18,21 @@ struct OpenRound {
   };
   RoundName name{};
   std::string id{};                  ///< ASSAY_ROUND_ID of its processes
-  std::vector<std::string> hosts{};  ///< by node; empty: a hook on the machine of the controller
-  /// Those that have started and not ended, by their number. One that only sleeps any more is kept
-  /// so that it can be entered.
+  std::vector<std::string> hosts{};  ///< by node; empty: a hook on the controller's machine
+  /// Ranks that started and have not ended, by number. One that only sleeps is kept, so that it can
+  /// be entered.
   std::vector<Rank> ranks{};
-  bool hook = false;  ///< of the controller
-  bool now = true;    ///< the run has not ended or begun anew since
+  bool hook = false;  ///< on the controller
+  bool now = true;    ///< the run has not ended or restarted since
 
-  /// Nothing: it does not run (any more).
+  /// Returns nothing if the rank is not running.
   [[nodiscard]] std::optional<Rank> find(int rank) const;
 };
 
-/// In the order in which they began; jobs of a cloud, which have no processes here, are none of
-/// them. Pure.
+/// In the order in which they began, without cloud jobs, which have no processes here. Pure.
 [[nodiscard]] std::vector<OpenRound> open_rounds(const std::vector<Json>& journal);
 
-/// What runs at the moment: the last one of this run, hooks apart. Pure.
+/// What is running now: the run's last open round that is not a hook. Pure.
 [[nodiscard]] std::optional<OpenRound> running_round(const std::vector<Json>& journal);
 
 }  // namespace assay::store

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Points `link` at `target` without a moment in which it does not exist.
+// Points `link` at `target`; the link exists at every moment.
 void point_at(const fs::path& link, const fs::path& target) {
   const fs::path temporary = fmt::format("{}.{}", link.string(), ::getpid());
   std::error_code ignored;
@@ -30,7 +30,7 @@ void point_at(const fs::path& link, const fs::path& target) {
   std::error_code ec;
   fs::create_directory_symlink(target, temporary, ec);
   if (!ec) fs::rename(temporary, link, ec);
-  // A file system without links, or a real folder named "latest": the run itself is not affected.
+  // The file system has no links, or "latest" is a real folder: the run itself is unaffected.
   if (ec) fs::remove(temporary, ignored);
 }
 
@@ -40,7 +40,7 @@ void mend_latest(const fs::path& results) {
   const fs::path latest = results / "latest";
   std::error_code ec;
   if (!fs::is_symlink(fs::symlink_status(latest, ec)) || fs::exists(latest, ec)) return;
-  std::string newest;  // by its name, which begins with the time
+  std::string newest;  // by name, which begins with the time
   for (const fs::directory_entry& entry : fs::directory_iterator(results, ec)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with('.') && fs::is_directory(entry.symlink_status(ec)) &&
@@ -111,7 +111,7 @@ RunLock::RunLock(const fs::path& run_dir) {
   fd_.reset(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!fd_)
     throw system_error(ErrorKind::environment, "cannot open the lock", file.string(), errno);
-  // Who only asks (held()) lets go at once.
+  // A process that only asks (held()) releases the lock at once.
   bool taken = false;
   for (int i = 0; i < 20 && !(taken = ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -123,7 +123,7 @@ RunLock::RunLock(const fs::path& run_dir) {
 bool RunLock::held(const fs::path& run_dir) {
   const UniqueFd fd(::open((run_dir / layout::kLock).c_str(), O_RDWR | O_CLOEXEC));
   if (!fd) return false;
-  // Shared: others who ask at the same time are no one who works on it.
+  // Uses a shared lock, so that others asking at the same time do not count as working on the run.
   if (::flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return false;
   return errno == EWOULDBLOCK;
 }

@@ -9,8 +9,8 @@
 
 namespace assay::telemetry {
 
-/// The columns: a device's measurements of itself, or the kernel's of the machine. To add one, add
-/// a name here, its line in kColumnTable, and its line in docs/telemetry.md (a test compares them).
+/// A quantity measured by a device itself or by the machine's kernel, one per column. To add one: a
+/// name here, its line in kColumnTable, its line in docs/telemetry.md (a test compares them).
 enum class Column : std::uint8_t {
   util,
   mem_used_bytes,
@@ -31,7 +31,7 @@ enum class Column : std::uint8_t {
   net_tx_bps,
 };
 
-/// The quantity of a column; it determines the units in which a vendor's tool may give it.
+/// A column's kind of value; it determines the units in which a vendor's tool may report it.
 enum class Quantity : std::uint8_t {
   ratio,
   bytes,
@@ -43,15 +43,15 @@ enum class Quantity : std::uint8_t {
   flag,
   count,
 };
-/// The unit of telemetry.csv, as the docs write it.
+/// The unit in telemetry.csv, as written in the docs.
 [[nodiscard]] constexpr std::string_view unit_of(Quantity quantity) noexcept {
   constexpr std::array<std::string_view, 9> kUnits{"0 to 1", "B",   "W",      "J",    "°C",
                                                    "MHz",    "B/s", "0 or 1", "count"};
   return kUnits[static_cast<std::size_t>(quantity)];
 }
 
-/// The values that a column can hold. A value beyond is written as its source gave it, and read as
-/// unknown: wide enough for any hardware, narrow enough to reveal a wrong unit.
+/// A column's range. A value outside is written as its source reported it and read as unknown: wide
+/// enough for any real hardware, narrow enough to expose a wrong unit.
 struct Bounds {
   double least = 0;
   double most = 0;
@@ -76,7 +76,7 @@ struct Bounds {
   return {0, 1e15};
 }
 
-/// A Prometheus metric family; without a name the column is not exported.
+/// A Prometheus metric family; a column without a name is not exported.
 struct Family {
   std::string_view name;
   std::string_view help;
@@ -84,19 +84,19 @@ struct Family {
 
 struct ColumnInfo {
   Column column;
-  std::string_view name;  ///< in the header of telemetry.csv and in the fields of conf/vendors
+  std::string_view name;  ///< in telemetry.csv's header and the fields of conf/vendors
   Quantity quantity;
   int decimals;  ///< significant digits after the decimal point
   std::string_view description;
-  Family node;    ///< of the source "node"
-  Family device;  ///< of the sources "dev<i>"
-  Family part;    ///< of all others but single cores: packages, memory, platform, ipmi
+  Family node;    ///< for the source "node"
+  Family device;  ///< for the sources "dev<i>"
+  Family part;    ///< for all others except single cores: packages, memory, platform, ipmi
 
-  /// Whether it counts from an arbitrary start and never falls.
+  /// Whether it counts from an arbitrary start and never decreases.
   [[nodiscard]] constexpr bool is_counter() const noexcept {
     return quantity == Quantity::energy || quantity == Quantity::count;
   }
-  /// Whether it can be such a value; one that is not known cannot.
+  /// Whether the column can hold this value; false for an unknown one.
   [[nodiscard]] constexpr bool holds(double value) const noexcept {
     const Bounds bounds = bounds_of(quantity);
     return value >= bounds.least && value <= bounds.most &&
@@ -108,7 +108,7 @@ struct ColumnInfo {
   }
 };
 
-/// In the order of the file. Everything that writes, reads, exports or documents columns uses this.
+/// In file order. Everything that writes, reads, exports or documents columns uses this table.
 inline constexpr auto kColumnTable = [] {
   const auto family = [](std::string_view name, std::string_view help) {
     return Family{name, help};
@@ -195,7 +195,7 @@ static_assert(
   return std::nullopt;
 }
 
-/// The values of one source at one time; NaN if unknown.
+/// One source's values at one moment; NaN where unknown.
 class Values {
  public:
   constexpr Values() { values_.fill(kUnknown); }
@@ -213,7 +213,7 @@ class Values {
   std::array<double, kColumns> values_{};
 };
 
-/// Turns impossible values into unknown ones, and calls `visit(column, value)` with each.
+/// Makes values that their column cannot hold unknown, and calls `visit(column, value)` for each.
 template <class Visit>
 constexpr void drop_impossible(Values& values, const Visit& visit) {
   for (const ColumnInfo& column : kColumnTable) {

@@ -67,7 +67,7 @@ std::optional<double> unit_factor(Column column, std::string_view unit) {
   return std::nullopt;
 }
 
-// What tools print for an unknown value: [N/A], [Not Supported], N/A, -, --, …
+// Recognizes what tools print for an unknown value: [N/A], [Not Supported], N/A, -, --, …
 bool means_unknown(std::string_view text) {
   if (text.empty() || text.front() == '[' || text.front() == '<') return true;
   for (const std::string_view word : {"-", "--", "---", "/", "n/a", "na", "nan", "none", "null",
@@ -181,7 +181,7 @@ DeviceParser::Field DeviceParser::parse_field(const std::string& text, const std
   return field;
 }
 
-// False when the text makes no sense for the field. `used_share` receives memory given in percent.
+// Returns false for an invalid text. `used_share` receives memory given in percent.
 bool DeviceParser::set_field(const Field& field, std::string_view text, DeviceReading& out,
                              double& used_share) {
   text = trim(text);
@@ -195,7 +195,7 @@ bool DeviceParser::set_field(const Field& field, std::string_view text, DeviceRe
   if (means_unknown(text)) return true;
   double& slot = out.values[field.column];
   if (info(field.column).quantity == Quantity::flag) {
-    // Several columns may be named for one flag; one that is active is enough.
+    // A flag may come from several columns; one active column is enough.
     std::optional<double> now;
     if (const auto mask = hex(text))
       now = field.column == Column::throttle ? throttle_from_reasons(*mask)
@@ -212,7 +212,7 @@ bool DeviceParser::set_field(const Field& field, std::string_view text, DeviceRe
   double factor = field.factor;
   bool percent = field.percent;
   if (!tail.empty()) {
-    // A unit printed with the value takes precedence over the one in the configuration.
+    // A unit printed with the value overrides the configured one.
     percent = field.column == Column::mem_used_bytes && tail == "%";
     const auto printed = percent ? std::optional(kPercent) : unit_factor(field.column, tail);
     if (!printed) return false;
@@ -228,7 +228,7 @@ bool DeviceParser::set_field(const Field& field, std::string_view text, DeviceRe
   return true;
 }
 
-// Turns memory given in percent into bytes.
+// Converts memory given in percent to bytes.
 void DeviceParser::finish(DeviceReading& out, double used_share) {
   const double total = out.values[Column::mem_total_bytes];
   if (used_share == used_share && total == total)
@@ -247,8 +247,8 @@ DeviceParser::Line DeviceParser::parse_csv(std::string_view line, DeviceReading&
   return Line::reading;
 }
 
-// "dev=0 mono_ns=… util=0.5 power_w=57.1 … reasons=0x0 error=…": unknown keys are left to
-// later versions of the sampler.
+// "dev=0 mono_ns=… util=0.5 power_w=57.1 … reasons=0x0 error=…": ignores unknown keys, which later
+// versions of the sampler may add.
 DeviceParser::Line DeviceParser::parse_assay(std::string_view line, DeviceReading& out) {
   while (!line.empty()) {
     const std::string_view word = take(line, ' ');
@@ -311,7 +311,7 @@ DeviceParser::Line DeviceParser::parse_line(std::string_view line, DeviceReading
       break;
   }
   line = line.substr(0, kMaxOutput);
-  // Screens have frames and titles between the devices, so a line without a match means nothing.
+  // Screens have frames and titles between the devices, so a line without a match is normal.
   const auto match = pattern_.search(line);
   if (!match) return Line::nothing;
   return from_match(*match, out) ? Line::reading : Line::nonsense;

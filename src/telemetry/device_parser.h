@@ -13,27 +13,27 @@ namespace assay::telemetry {
 
 /// A sampler's report about one device.
 struct DeviceReading {
-  int index = -1;            ///< -1: the sampler does not say; the position in its output counts
-  std::int64_t mono_ns = 0;  ///< when it was measured, or 0: when the line came
+  int index = -1;            ///< -1: not reported; its position in the output is used
+  std::int64_t mono_ns = 0;  ///< time of measurement; 0: when the line came
   Values values;
-  std::string error;      ///< why this device could not be read, or ""
-  std::vector<int> pids;  ///< of processes that compute on it, where the sampler tells
+  std::string error;      ///< why this device could not be read; empty if it could
+  std::vector<int> pids;  ///< processes computing on it, if the sampler reports them
 };
 
-/// Reads the output of one device source. No allocation per line for the line formats.
+/// Reads the output of a device source. The line formats need no allocation per line.
 class DeviceParser {
  public:
-  /// Output of one run beyond this is ignored.
+  /// Output of a single run beyond this size is ignored.
   static constexpr std::size_t kMaxOutput = 256U << 10;
 
-  /// Throws Error of kind config at `where`, see validate().
+  /// Throws Error of kind config at `where`, as validate() does.
   DeviceParser(const DeviceSource& source, const std::string& where);
 
   enum class Line { reading, nothing, nonsense };
-  /// `nothing` is an empty line or a comment. With format regex the first match in the line counts.
+  /// `nothing` is an empty line or a comment. With format regex a line's first match counts.
   [[nodiscard]] Line parse_line(std::string_view line, DeviceReading& out) const;
 
-  /// A first line of names, which some tools print above their CSV: it has no digits.
+  /// Whether it is a title line, which some tools print above their CSV: it has no digits.
   [[nodiscard]] bool is_title(std::string_view line) const;
 
   struct Output {
@@ -41,7 +41,7 @@ class DeviceParser {
     std::size_t nonsense = 0;
     std::string first_nonsense;
   };
-  /// The output of one whole run; devices without an index are numbered as they come.
+  /// Parses the output of a complete run; devices without an index are numbered in order.
   [[nodiscard]] Output parse_output(std::string_view text) const;
 
  private:
@@ -49,8 +49,8 @@ class DeviceParser {
     bool skip = false;
     bool index = false;
     Column column{};
-    double factor = 1;     // from the field's unit to the column's
-    bool percent = false;  // of mem_total_bytes, resolved when the line is complete
+    double factor = 1;     // from the reported unit to the column's
+    bool percent = false;  // of mem_total_bytes; resolved once the line is complete
   };
 
   static Field parse_field(const std::string& text, const std::string& where);
@@ -66,10 +66,10 @@ class DeviceParser {
   Pattern pattern_;
 };
 
-/// 1 when one of NVML's throttle reasons is heat, the power brake or a hardware slowdown, else 0.
+/// 1 if heat, the power brake or a hardware slowdown is among NVML's throttle reasons, else 0.
 [[nodiscard]] double throttle_from_reasons(std::uint64_t reasons) noexcept;
-/// 1 when one of NVML's throttle reasons is the power cap in software: the device works at its
-/// power limit, as designed; else 0.
+/// 1 if the software power cap is among NVML's throttle reasons, which means that the device works
+/// at its power limit as designed; else 0.
 [[nodiscard]] double power_cap_from_reasons(std::uint64_t reasons) noexcept;
 
 }  // namespace assay::telemetry

@@ -15,9 +15,9 @@ namespace assay::telemetry {
 namespace {
 
 constexpr std::int64_t kOnceLimitNs = 10 * kSecond;
-constexpr std::int64_t kHealthyNs = 60 * kSecond;  // after this, earlier failures are forgotten
+constexpr std::int64_t kHealthyNs = 60 * kSecond;  // after this, forgets earlier failures
 constexpr std::size_t kMaxLine = std::size_t{64} << 10;
-constexpr std::size_t kMaxLinesPerWindow = 10'000;  // of an interval, at least a second
+constexpr std::size_t kMaxLinesPerWindow = 10'000;  // per interval, at least a second
 constexpr int kMaxNonsenseRun = 20;
 constexpr int kCannotRunHere = 3;  // assay-nvml: no library or driver
 
@@ -29,7 +29,7 @@ std::string program_name(const DeviceSource& source) {
   return source.command.front().substr(source.command.front().rfind('/') + 1);
 }
 
-// The exit codes of shells for a program that does not exist or cannot be executed.
+// Shells' exit codes for a program that does not exist or cannot be executed.
 bool not_runnable(const ExitStatus& status) {
   const int code = status.code.value_or(0);
   return code == 126 || code == 127;
@@ -62,7 +62,7 @@ void DeviceSampler::start() {
   open_source();
 }
 
-// Prepares the current source, or the first after it that can be started at all.
+// Prepares the current source, or the first one after it that can be started at all.
 void DeviceSampler::open_source() {
   while (!exhausted()) {
     std::string problem;
@@ -79,7 +79,7 @@ void DeviceSampler::open_source() {
     } catch (const Error& e) {
       problem = e.message();
     }
-    // Like give_up(), but in this loop: many sources in a row may be missing.
+    // Like give_up(), but within this loop, because many sources in a row may be missing.
     const std::string name = program_name(source());
     ++current_;
     last_reason_ = fmt::format("{}: {}", name, problem);
@@ -155,7 +155,7 @@ void DeviceSampler::tick() {
 }
 
 void DeviceSampler::on_data(std::string_view data) {
-  // Handling a line may end the child; then the rest of its data is useless.
+  // Handling a line may end the child, which makes the rest of its data useless.
   const AsyncProcess* const speaker = process_.current();
   while (!data.empty() && process_.current() == speaker) {
     const std::size_t end = data.find('\n');
@@ -199,7 +199,7 @@ void DeviceSampler::on_line(std::string_view line) {
   }
   nonsense_run_ = 0;
   if (reading_.index < 0) {
-    // The lines of one sample come together; a pause begins the next sample.
+    // The lines of a sample come together; a pause begins the next sample.
     if (at.mono_ns - last_good_ns_ > interval_ns_ / 2) position_ = 0;
     reading_.index = position_++;
   }
@@ -235,13 +235,13 @@ void DeviceSampler::deliver(DeviceReading& reading, const Instant& at) {
   covered_to_ns_ = at.mono_ns;
   if (failures_ > 0 && at.mono_ns - good_since_ns_ > kHealthyNs) failures_ = 0;
 
-  // A sampler's own time is better than the time of arrival, as long as it is plausible.
+  // Prefers a plausible time from the sampler to the time of arrival.
   Instant when = at;
   if (reading.mono_ns > at.mono_ns - 60 * kSecond && reading.mono_ns <= at.mono_ns) {
     when.mono_ns = reading.mono_ns;
     when.wall_ns -= at.mono_ns - reading.mono_ns;
   }
-  // A sampler that prints faster than asked must not fill the disk.
+  // Keeps a sampler that prints faster than requested from filling the disk.
   if (source().mode == DeviceSource::Mode::loop && last_by_device_[device] != 0 &&
       when.mono_ns - last_by_device_[device] < interval_ns_ / 2)
     return;
@@ -293,8 +293,7 @@ void DeviceSampler::arm(std::int64_t at_ns) {
   });
 }
 
-// The first line takes longer than the others: drivers wake up their devices. Each restart is given
-// more time.
+// The first line takes longer because drivers wake up their devices. Each restart gets more time.
 std::int64_t DeviceSampler::stall_limit_ns() const {
   return last_good_ns_ != 0 ? stall_ns_ : 2 * stall_ns_ * (failures_ + 1);
 }

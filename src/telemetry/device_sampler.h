@@ -16,16 +16,16 @@
 
 namespace assay::telemetry {
 
-/// Keeps one of several device sources running: restarts one that dies, stalls or prints garbage,
-/// moves on to the next when it keeps failing, and reports it. Never blocks, never throws.
+/// Keeps one of several device sources running: restarts it if it dies, stalls or prints garbage,
+/// moves on to the next if it keeps failing, and reports both. Never blocks, never throws.
 class DeviceSampler {
  public:
   struct Hooks {
     std::function<void(const DeviceReading&, const Instant&)> on_reading;
     std::function<void(const Gap&)> on_gap;
-    std::function<void()> on_given_up;  ///< the source's readings no longer hold
+    std::function<void()> on_given_up;  ///< the source's readings are no longer valid
   };
-  /// Starts of one source before the next is used.
+  /// Starts of a source before the next one is used.
   static constexpr int kTries = 3;
 
   DeviceSampler(asio::io_context& loop, const RecorderConfig& config, Hooks hooks);
@@ -34,12 +34,12 @@ class DeviceSampler {
   DeviceSampler& operator=(const DeviceSampler&) = delete;
 
   void start();
-  /// Once per interval: runs a source of mode once again.
+  /// Called once per interval; runs a source of mode once again.
   void tick();
-  /// Reports what is still unreported and asks the processes to end.
+  /// Reports anything still unreported and asks the processes to end.
   void terminate();
   void kill() { drop_child(); }
-  /// Ends them by force; what cannot be killed is left behind.
+  /// Kills them and leaves behind any that cannot be killed.
   void abandon();
   [[nodiscard]] bool idle() const;
   [[nodiscard]] std::vector<int> pids() const { return process_.pids(); }
@@ -79,14 +79,14 @@ class DeviceSampler {
   bool failing_ = false;  // no data since the last failure
   int failures_ = 0;
   std::int64_t started_ns_ = 0;
-  std::int64_t good_since_ns_ = 0;  // first data since the last failure
+  std::int64_t good_since_ns_ = 0;  // first data after the last failure
   std::int64_t last_good_ns_ = 0;   // newest data of this process
-  std::int64_t covered_to_ns_ = 0;  // data or reports reach up to here
+  std::int64_t covered_to_ns_ = 0;  // covered up to here by data or reports
   std::string last_reason_;
 
   std::string line_;  // an unfinished line
   bool first_line_ = true;
-  int position_ = 0;  // of the next device without an index
+  int position_ = 0;  // for the next device without an index
   std::size_t lines_in_window_ = 0;
   std::int64_t window_start_ns_ = 0;
   int nonsense_run_ = 0;

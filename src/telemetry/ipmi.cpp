@@ -77,7 +77,7 @@ void Ipmi::tick(std::int64_t mono_ns) {
   if (last_good_ns_ == 0) last_good_ns_ = mono_ns;
   using Argv = std::vector<std::string>;
   try {
-    // Listing the sensors asks each of them over a slow bus.
+    // Listing the sensors queries each of them over a slow bus.
     run_.start(sdr_ ? Argv{program_, "sdr", "list"} : Argv{program_, "dcmi", "power", "reading"},
                {.total = std::chrono::seconds(sdr_ ? 30 : 10), .max_output = kMaxOutput},
                {.on_end = [this](const CommandResult& result) { on_result(result); }});

@@ -12,13 +12,13 @@
 
 namespace assay::telemetry {
 
-/// Watts from `ipmitool dcmi power reading`; nothing when the reading is 0 or missing.
+/// Watts from `ipmitool dcmi power reading`; nothing if the reading is 0 or missing.
 [[nodiscard]] std::optional<double> parse_dcmi_power(std::string_view text);
-/// The largest reading in Watts of `ipmitool sdr list`: the node's input, above its parts.
+/// The largest reading in Watts from `ipmitool sdr list`: the node's input exceeds its parts.
 [[nodiscard]] std::optional<double> parse_sdr_power(std::string_view text);
 
-/// The power of the whole node as its management controller sees it, read by ipmitool every ten
-/// seconds at most. Does nothing where there is no ipmitool or no /dev/ipmi0 under the root.
+/// The whole node's power as its management controller sees it, read with ipmitool at most every
+/// ten seconds. Does nothing without ipmitool or without /dev/ipmi0 under the root.
 class Ipmi {
  public:
   struct Hooks {
@@ -28,7 +28,7 @@ class Ipmi {
 
   Ipmi(asio::io_context& loop, const RecorderConfig& config, Hooks hooks);
 
-  /// Once per interval; starts a reading when one is due.
+  /// Called once per interval; starts a reading when one is due.
   void tick(std::int64_t mono_ns);
   /// Whether to expect readings.
   [[nodiscard]] bool available() const noexcept { return !program_.empty(); }
@@ -44,11 +44,11 @@ class Ipmi {
 
   Hooks hooks_;
   SamplerProcess run_;
-  std::string program_;  // "" when not available or given up
+  std::string program_;  // empty when unavailable or given up
   std::int64_t period_ns_;
   std::int64_t due_ns_ = 0;
   std::int64_t last_good_ns_ = 0;
-  bool sdr_ = false;  // dcmi gave nothing, the sensor list is tried
+  bool sdr_ = false;  // dcmi failed, so the sensor list is tried
   int failures_ = 0;
 };
 

@@ -30,7 +30,7 @@ double memory_of(std::span<const pid_t> processes, const std::filesystem::path& 
     std::uint64_t of_files = 0;
     next_word(line);
     if (!next_number(line, resident) || !next_number(line, of_files)) continue;
-    if (resident == 0) continue;  // it has ended, and was not waited for yet
+    if (resident == 0) continue;  // ended, but not yet waited for
     known = true;
     own += static_cast<double>(resident - std::min(resident, of_files));
     shared = std::max(shared, static_cast<double>(of_files));

@@ -7,15 +7,15 @@
 
 namespace assay::telemetry {
 
-/// The use of a machine by others while a round ran on it, and its state just before: raw sums of
-/// one agent, which the judge puts together (several agents may share a machine). Times are
-/// CPU-seconds unless said otherwise. What this kernel does not tell is nothing, not zero.
+/// How else a machine was used while a round ran on it, and its state just before: one agent's raw
+/// sums, which the judge combines (several agents may share a machine). Times are CPU-seconds
+/// unless stated otherwise. Values that this kernel does not provide are nothing, not zero.
 struct MachineUse {
-  /// A program outside of the round; processes of one name and user count together.
+  /// A program outside the round; processes with the same name and user count together.
   struct Program {
     std::string name;
-    std::string user;  ///< empty: it was gone before it could be asked
-    int pid = 0;       ///< of the busiest
+    std::string user;  ///< empty: it ended before it could be looked up
+    int pid = 0;       ///< the busiest process's
     int processes = 1;
     double cpu_s = 0;
 
@@ -29,11 +29,11 @@ struct MachineUse {
     }
   };
 
-  /// A round of another run on the same machine at the same time.
+  /// Another run's round on the same machine at the same time.
   struct OtherRun {
     std::string run;
     std::string user;
-    double seconds = 0;  ///< by the clock, that both ran
+    double seconds = 0;  ///< of overlap, by the clock
 
     template <class Self, class F>
     static void fields(Self& self, F&& field) {
@@ -43,7 +43,7 @@ struct MachineUse {
     }
   };
 
-  /// A process outside of the round on a device that the round's processes computed on.
+  /// A process outside the round on a device on which the round's processes computed.
   struct DeviceUser {
     int device = 0;
     std::string name;
@@ -59,29 +59,29 @@ struct MachineUse {
     }
   };
 
-  std::string boot_id;  ///< equal for agents of one machine
-  int cpus = 0;         ///< that the agent and its ranks may use; all below is about these
-  int ranks = 0;        ///< processes that the agent started
-  double load = 0;      ///< mean of the last minute before the round
-  int runnable = 0;     ///< tasks that wanted to run just before the round, without the agent's own
-  double seconds = 0;   ///< from before the first rank to the end of the last, by the clock
-  double busy_s = 0;    ///< user and system time of everything
+  std::string boot_id;  ///< the same for agents on one machine
+  int cpus = 0;         ///< usable by the agent and its ranks; everything below refers to these
+  int ranks = 0;        ///< processes started by the agent
+  double load = 0;      ///< mean over the last minute before the round
+  int runnable = 0;     ///< runnable tasks just before the round, without the agent's own
+  double seconds = 0;   ///< by the clock, from before the first rank's start to the last one's end
+  double busy_s = 0;    ///< total user and system time
   double own_s = 0;     ///< of the round's processes, the agent and its samplers
-  double kernel_s = 0;  ///< of kernel threads, which work for everybody
-  int starter_pid = 0;  ///< the controller, where it is an ancestor of the agent; 0: it is not
+  double kernel_s = 0;  ///< of kernel threads, which serve everybody
+  int starter_pid = 0;  ///< the controller, if it is the agent's ancestor; else 0
   double starter_s = 0;
-  bool own_elsewhere = false;  ///< some of the round's processes are not children of the agent
-  bool listed = true;          ///< processes were looked at; false: only the sums are known
-  double named_s = 0;          ///< of all programs outside of the round that were seen
+  bool own_elsewhere = false;  ///< some of the round's processes are not the agent's children
+  bool listed = true;          ///< false: processes were not examined, only the sums are known
+  double named_s = 0;          ///< total of all known programs outside the round
   double steal_s = 0;          ///< taken by the hypervisor
-  std::optional<double> memory_stalled_s{};  ///< by the clock: when something waited for memory
+  std::optional<double> memory_stalled_s{};  ///< by the clock, with something waiting for memory
   std::optional<std::uint64_t> swapped_bytes{};
   std::optional<double> throttled_s{};  ///< by the clock: heat slowed the hottest core or package
-  std::vector<Program> others{};        ///< the busiest first, a few
+  std::vector<Program> others{};        ///< the few busiest, busiest first
 
-  std::optional<std::vector<OtherRun>> other_runs{};  ///< nothing: they cannot be asked for here
+  std::optional<std::vector<OtherRun>> other_runs{};  ///< nothing: not available here
 
-  std::optional<std::vector<DeviceUser>> device_users{};  ///< nothing: none of ours was seen there
+  std::optional<std::vector<DeviceUser>> device_users{};  ///< nothing: none of ours was seen on one
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A listing of 100 processes takes a millisecond: with these two it stays below 0.02 % of a core.
+// Listing 100 processes takes a millisecond: these two keep the cost below 0.02 % of a core.
 constexpr std::int64_t kBetweenLooks = 10 * kSecond;
 constexpr std::int64_t kLooksCostAtMost = 5000;
 constexpr std::int64_t kFirstLook = kSecond;
@@ -32,10 +32,10 @@ constexpr double kWorthNaming_s = 0.05;
 constexpr std::size_t kMaxNamed = 5;
 constexpr int kGenerations = 4;
 constexpr std::size_t kMaxOnADevice = 256;
-// It computes for others (MPS).
+// Computes on behalf of others (MPS).
 constexpr std::string_view kDeviceService = "nvidia-cuda-mps";
 
-// They start processes for others, also those of the round, whose time they get to see.
+// Start processes for others, including the round's, and are charged for their time.
 constexpr std::array<std::string_view, 5> kServices{"containerd-shim", "containerd", "dockerd",
                                                     "runc", "slurmstepd"};
 
@@ -84,7 +84,7 @@ MachineWatch::MachineWatch(Setup setup, std::int64_t mono_ns)
   first_listing_ = list_processes();
 }
 
-// "0.52 0.58 0.59 2/1050 4567": three means, tasks that want to run (this one too) and all.
+// "0.52 0.58 0.59 2/1050 4567": three means, runnable tasks (including this one) and all tasks.
 void MachineWatch::read_before() {
   std::string_view text = ProcFile(setup_.root / "proc/loadavg").read(buffer_);
   next_number(text, use_.load);
@@ -119,7 +119,7 @@ MachineWatch::Counters MachineWatch::read_counters() {
     out.not_busy_s += sum({3, 4, 5, 6, 7});
     out.steal_s += sum({7});
   }
-  // "some avg10=0.00 avg60=0.00 avg300=0.00 total=0": microseconds.
+  // "some avg10=0.00 avg60=0.00 avg300=0.00 total=0", in microseconds.
   std::string_view pressure = pressure_.read(buffer_);
   std::string_view some = next_line(pressure);
   if (const auto at = some.find("total="); some.starts_with("some") && at != some.npos) {
@@ -139,7 +139,7 @@ MachineWatch::Counters MachineWatch::read_counters() {
   return out;
 }
 
-// Milliseconds of throttling by counter: one a core, one a package seen from each of its cores.
+// Milliseconds of throttling by counter: per core, and per package as seen from each core.
 std::map<std::string, double> MachineWatch::read_throttling() const {
   std::map<std::string, double> out;
   std::vector<char> buffer;
@@ -182,7 +182,7 @@ MachineWatch::Listing MachineWatch::list_processes() {
     const auto parent = by_pid.find(process.parent);
     return parent == by_pid.end() || parent->first == process.pid ? nullptr : parent->second;
   };
-  // The controller, where it runs here and has started this agent.
+  // The controller, if it runs here and started this agent.
   pid_t starter = 0;
   if (const auto self = by_pid.find(setup_.self); self != by_pid.end()) {
     const ProcessTimes* up = self->second;
@@ -196,7 +196,7 @@ MachineWatch::Listing MachineWatch::list_processes() {
   };
   const auto place_of = [&](const ProcessTimes& process) {
     Place place;
-    std::size_t steps = 0;  // a listing that is not of one moment might hold a circle
+    std::size_t steps = 0;  // a listing that is not a snapshot might contain a cycle
     for (const ProcessTimes* at = &process; at != nullptr && steps <= all.size();
          at = parent_of(*at), ++steps) {
       place.below_self = place.below_self || at->pid == setup_.self;
@@ -228,7 +228,7 @@ MachineWatch::Listing MachineWatch::list_processes() {
       own_processes_.push_back(process.pid);
       continue;
     }
-    if (place.below_starter) continue;  // another agent of this run, or what is below it
+    if (place.below_starter) continue;  // another agent of this run, or below it
     const bool young = newest_at_start_ != 0 && process.started >= newest_at_start_;
     if (young && carries_round(process.pid)) {
       use_.own_elsewhere = use_.own_elsewhere || !place.below_an_agent;
@@ -244,7 +244,7 @@ MachineWatch::Listing MachineWatch::list_processes() {
   return out;
 }
 
-// While they are there: nobody can tell afterwards.
+// Asks while they exist: nobody can tell afterwards.
 void MachineWatch::ask_for_owners() {
   for (auto& [pid, entry] : ledger_.entries()) {
     if (entry.uid || entry.used_s < kWorthNaming_s) continue;
@@ -329,8 +329,8 @@ MachineUse MachineWatch::finish(std::int64_t mono_ns) {
   const std::map<std::string, double> throttling = read_throttling();
   const Listing listing = list_processes();
   use_.seconds = static_cast<double>(mono_ns - started_ns_) / 1e9;
-  // Ticks and idle time are counted in different ways, each with its own errors: a process is not
-  // accused by one of them alone.
+  // Ticks and idle time are counted differently, each with its own errors: no process is accused on
+  // one of them alone.
   const double by_ticks = last.user_system_s - first_.user_system_s;
   const double by_idle = use_.cpus * use_.seconds - (last.not_busy_s - first_.not_busy_s);
   use_.busy_s = std::max(0.0, std::min(by_ticks, by_idle));

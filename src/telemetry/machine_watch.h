@@ -15,35 +15,35 @@
 
 namespace assay::telemetry {
 
-/// CPU-seconds of this process and of all children that it has waited for.
+/// CPU-seconds of this process and of all children it has waited for.
 [[nodiscard]] double self_and_children_s();
 
-/// Watches the use of this machine by others while a round runs. The sums come from two readings of
-/// the kernel's counters, at the start and at the end; processes are listed now and then in
-/// between, so rarely that it costs next to nothing, to name those outside of the round.
+/// Watches what else uses this machine while a round runs. The sums come from two readings of the
+/// kernel's counters, at the start and at the end; in between, processes are listed rarely enough
+/// to cost next to nothing, to name those outside the round.
 class MachineWatch {
  public:
   struct Setup {
-    std::string round_id;              ///< ASSAY_ROUND_ID of the round's processes
-    int ranks = 0;                     ///< processes that the agent is about to start
-    bool ranks_elsewhere = false;      ///< a daemon will run them (a container's): not our children
-    bool lists_processes = true;       ///< false: another agent on this machine does
-    std::filesystem::path root = "/";  ///< holds proc/, sys/ and etc/; a fake one in tests
+    std::string round_id;              ///< the ASSAY_ROUND_ID of its processes
+    int ranks = 0;                     ///< processes that the agent will start
+    bool ranks_elsewhere = false;      ///< a daemon (a container's) will run them: not our children
+    bool lists_processes = true;       ///< false if another agent on this machine does
+    std::filesystem::path root = "/";  ///< contains proc/, sys/ and etc/; a fake one in tests
     pid_t self = 0;                    ///< the agent; 0: this process
-    std::vector<int> cpus{};           ///< empty: those that this process may use
-    std::function<double()> own_s = self_and_children_s;  ///< of `self`
+    std::vector<int> cpus{};           ///< empty: those usable by this process
+    std::function<double()> own_s = self_and_children_s;  ///< for `self`
   };
 
-  /// Takes the first reading: before the first rank is started.
+  /// Takes the first reading; must happen before the first rank is started.
   MachineWatch(Setup setup, std::int64_t mono_ns);
-  /// Lists the processes when it is time to; to be called about once a second.
+  /// Lists the processes when due; call it about once a second.
   void look(std::int64_t mono_ns);
-  /// The processes that compute on a device now. Pids of another namespace belong to nobody.
+  /// Reports what is computing on a device now. Ignores pids of another namespace.
   void device_processes(int device, const std::vector<int>& pids);
-  /// Processes of the round as of the last listing: those below the agent, its samplers too, and
-  /// others that carry the round's id.
+  /// The round's processes as of the last listing: those below the agent, including its samplers,
+  /// and others that carry the round's id.
   [[nodiscard]] const std::vector<pid_t>& own_processes() const noexcept { return own_processes_; }
-  /// The last reading: when the last rank has ended.
+  /// Takes the last reading, once the last rank has ended.
   [[nodiscard]] MachineUse finish(std::int64_t mono_ns);
 
  private:
@@ -54,7 +54,7 @@ class MachineWatch {
     std::optional<double> memory_stalled_s{};
     std::optional<std::uint64_t> swapped_bytes{};
   };
-  // What one listing says about the round's own processes.
+  // One listing's data about the round's own processes.
   struct Listing {
     double own_s = 0;
     double kernel_s = 0;
@@ -78,13 +78,13 @@ class MachineWatch {
   std::vector<char> buffer_;
   std::int64_t started_ns_ = 0;
   std::int64_t next_look_ns_ = 0;
-  std::uint64_t newest_at_start_ = 0;  // start time of the youngest process of the first listing
+  std::uint64_t newest_at_start_ = 0;  // start time of the first listing's youngest process
   Counters first_;
   std::map<std::string, double> first_throttling_;
   Listing first_listing_;
   ProgramLedger ledger_;
   std::vector<pid_t> own_processes_;
-  // By device; by pid: the process when it is not of the round.
+  // By device, then by pid: the process, if it is not the round's.
   std::map<int, std::map<int, std::optional<MachineUse::DeviceUser>>> on_devices_;
 };
 

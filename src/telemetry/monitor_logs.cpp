@@ -41,7 +41,7 @@ MonitorLogs::MonitorLogs(const std::filesystem::path& folder, const std::string&
   if (!device_log.empty()) device_.file = LogFile(folder / device_log);
 }
 
-// Making a time stamp reads the time zone's rules; four logs share one.
+// Making a time stamp reads the time zone's rules, so the four logs share one.
 const std::string& MonitorLogs::stamp(std::int64_t wall_ns) {
   const std::int64_t second = wall_ns / kSecond;
   if (second != stamp_second_) {
@@ -63,7 +63,7 @@ void MonitorLogs::line(Log& log, const Instant& at, double number, int decimals)
 void MonitorLogs::system(const Instant& at, double cpu_util, double mem_share, double power_w) {
   line(cpu_, at, cpu_util, 4);
   line(mem_, at, mem_share, 4);
-  // Management controllers give whole watts; sums of counters deserve a digit more.
+  // Management controllers report whole watts; sums of counters deserve another digit.
   line(pwr_, at, power_w, power_w == std::round(power_w) ? 0 : 1);
 }
 

@@ -13,21 +13,21 @@
 
 namespace assay::telemetry {
 
-/// One line of a FlagPerf device block: "31C 57W 15MiB 40536MiB 0%", "N/A" for what is not known.
+/// One line of a FlagPerf device block: "31C 57W 15MiB 40536MiB 0%", with "N/A" for unknown values.
 [[nodiscard]] std::string monitor_line(const Values& values);
 
-/// FlagPerf's monitor logs, in its formats: at most one line (or block) per second and file.
+/// FlagPerf's monitor logs in its formats, with at most one line (or block) per second and file.
 class MonitorLogs {
  public:
-  /// Creates cpu_monitor.log, mem_monitor.log, pwr_monitor.log, and the device log unless its name
-  /// is empty. Throws Error of kind environment. `on_error` gets the file's name and errno.
+  /// Creates cpu_monitor.log, mem_monitor.log, pwr_monitor.log, and the device log if it has a
+  /// name. Throws Error of kind environment. `on_error` receives the file's name and errno.
   MonitorLogs(const std::filesystem::path& folder, const std::string& device_log,
               std::function<void(const LogFile&, int)> on_error);
 
-  /// Values that are NaN are left out.
+  /// NaN values are left out.
   void system(const Instant& at, double cpu_util, double mem_share, double power_w);
 
-  /// `devices` is indexed by device; nothing for a number that was never seen.
+  /// `devices` is indexed by device; nothing for an index that was never seen.
   void devices(const Instant& at, const std::vector<std::optional<Values>>& devices);
 
  private:

@@ -8,7 +8,7 @@
 
 namespace assay::telemetry {
 
-// The text of procfs: lines of words. Each takes what it gives off the front of `rest`.
+// Parses procfs text, lines of words. Each removes what it returns from the front of `rest`.
 
 inline std::string_view next_line(std::string_view& rest) {
   const std::size_t end = rest.find('\n');
@@ -27,7 +27,7 @@ inline std::string_view next_word(std::string_view& rest) {
   return word;
 }
 
-/// False when the next word is not such a number.
+/// Returns false if the next word is not such a number.
 template <class Number>
 bool next_number(std::string_view& rest, Number& out) {
   const std::optional<Number> number = parse_number<Number>(next_word(rest));

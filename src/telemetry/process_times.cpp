@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD
 
-// "pid (name) state parent …": proc(5) numbers the fields; the name may hold anything, also ')'.
+// "pid (name) state parent …": proc(5) numbers the fields; the name may contain anything, even ')'.
 std::optional<ProcessTimes> parse_stat(std::string_view text) {
   static const double kTick_s = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
   const std::size_t open = text.find('(');
@@ -34,7 +34,7 @@ std::optional<ProcessTimes> parse_stat(std::string_view text) {
   next_word(rest);  // state
   std::array<std::int64_t, 36> field{};
   for (std::int64_t& value : field) {
-    // Counters of the scheduler and addresses may be larger; none of those is used.
+    // Scheduler counters and addresses may be larger; none of those is used.
     if (!next_number(rest, value)) value = 0;
   }
   const auto of = [&](int number) { return field[static_cast<std::size_t>(number - 4)]; };

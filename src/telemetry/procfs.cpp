@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kSectorBytes = 512;  // the unit of diskstats, independent of the disk's sectors
+constexpr double kSectorBytes = 512;  // the unit of diskstats, whatever the disk's sectors
 constexpr std::int64_t kClockPeriodNs = 5'000'000'000;
 constexpr std::size_t kMaxClocks = 64;
 constexpr std::uint64_t kMaxCpu = 1 << 16;
@@ -28,7 +28,7 @@ bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), digit);
 }
 
-// "sda1", "vdb2", "nvme0n1p3", "mmcblk0p1": only needed where sysfs does not show it.
+// "sda1", "vdb2", "nvme0n1p3", "mmcblk0p1"; only needed if sysfs does not show it.
 bool looks_like_partition(std::string_view name) {
   std::size_t stem = name.size();
   while (stem > 0 && digit(name[stem - 1])) --stem;
@@ -39,7 +39,7 @@ bool looks_like_partition(std::string_view name) {
   return head.back() == 'p' && head.size() > 1 && digit(head[head.size() - 2]);
 }
 
-// nvme0c1n1: one path of a multipath disk whose traffic nvme0n1 counts too.
+// nvme0c1n1: one path of a multipath disk whose traffic nvme0n1 also counts.
 bool is_nvme_path(std::string_view name) {
   if (!name.starts_with("nvme")) return false;
   const std::size_t c = name.find('c', 4);
@@ -86,7 +86,7 @@ ProcSampler::ProcSampler(const fs::path& root)
     const fs::path file = entry.path() / "cpufreq/scaling_cur_freq";
     if (::access(file.c_str(), R_OK) == 0) clocks_.push_back(file);
   }
-  // Each read may interrupt its core, so on large machines evenly chosen cores represent all.
+  // Each read may interrupt its core, so on large machines evenly spaced cores represent all.
   if (clocks_.size() > kMaxClocks) {
     std::sort(clocks_.begin(), clocks_.end());
     const std::size_t stride = (clocks_.size() + kMaxClocks - 1) / kMaxClocks;
@@ -117,8 +117,8 @@ Values ProcSampler::sample(std::int64_t mono_ns) {
   return out;
 }
 
-// Busy share of the time since the CPU's previous line. Single counters may go backwards (iowait
-// does so by design), so every field is held at its largest value.
+// Busy share of the time since the CPU's previous line. Individual counters may go backwards
+// (iowait does so by design), so each field is held at its largest value.
 double ProcSampler::cpu_line(std::string_view fields, CpuTimes& last) const {
   const bool has_last = last.seen != 0 && last.seen + 1 == sample_;
   std::uint64_t busy = 0;
@@ -237,7 +237,7 @@ ProcSampler::Rates ProcSampler::read_net() {
   next_line(rest);
   for (std::size_t i = 0; !rest.empty(); ++i) {
     std::string_view line = next_line(rest);
-    // "eth0:123" without a space is printed for large counters by old kernels.
+    // Old kernels print "eth0:123" without a space for large counters.
     const std::size_t colon = line.rfind(':');
     if (colon == std::string_view::npos) continue;
     std::string_view head = line.substr(0, colon);
@@ -263,7 +263,7 @@ double ProcSampler::read_clock(std::int64_t mono_ns) {
     std::string_view text = ProcFile(path).read(buffer_);
     std::string_view line = next_line(text);
     std::uint64_t khz = 0;
-    if (!next_number(line, khz) || khz == 0) continue;  // unplugged, or the driver does not know
+    if (!next_number(line, khz) || khz == 0) continue;  // unplugged, or unknown to the driver
     sum += static_cast<double>(khz) / 1000;
     ++count;
   }
@@ -278,8 +278,8 @@ bool ProcSampler::is_whole_disk(std::string_view name) const {
   std::error_code ec;
   const fs::path block = root_ / "sys/block";
   if (!has_entries(block)) return !looks_like_partition(name);
-  // sysfs writes '!' for the '/' in names like "cciss/c0d0". Partitions are not in sys/block, and a
-  // disk with slaves is made of others that are counted.
+  // sysfs replaces the '/' in names like "cciss/c0d0" with '!'. Partitions are not in sys/block,
+  // and a disk with slaves consists of others that are counted.
   std::string entry(name);
   std::replace(entry.begin(), entry.end(), '/', '!');
   return fs::exists(block / entry, ec) && !has_entries(block / entry / "slaves");
@@ -290,8 +290,8 @@ bool ProcSampler::is_outer_interface(std::string_view name) const {
   std::error_code ec;
   const fs::path link = root_ / "sys/class/net" / std::string(name);
   if (!fs::exists(link, ec)) return true;
-  // Bonds, bridges and VLANs carry what their lower interfaces count; a virtual port of a bridge
-  // (a container's veth) carries what the bridge's real port counts.
+  // Bonds, bridges and VLANs carry what their lower interfaces count; a bridge's virtual port (a
+  // container's veth) carries what its real port counts.
   for (const fs::directory_entry& entry : fs::directory_iterator(link, ec))
     if (entry.path().filename().string().starts_with("lower_")) return false;
   return fs::exists(link / "device", ec) || !fs::exists(link / "brport", ec);

@@ -12,13 +12,13 @@
 
 namespace assay::telemetry {
 
-/// A small file of procfs or sysfs that is kept open and read again and again.
+/// A small file of procfs or sysfs that stays open and is read repeatedly.
 class ProcFile {
  public:
   ProcFile() = default;
   explicit ProcFile(const std::filesystem::path& path);
-  /// The whole content as it is now, "" when it cannot be read; valid until the next call.
-  /// `buffer` is shared between files, so that its memory is allocated once.
+  /// The file's current content, "" if it cannot be read; valid until the next call. Files share
+  /// `buffer`, so that its memory is allocated once.
   [[nodiscard]] std::string_view read(std::vector<char>& buffer) const;
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
 
@@ -31,23 +31,23 @@ struct CoreSample {
   double util;
 };
 
-/// Reads /proc/stat, meminfo, diskstats, net/dev and the cpufreq clocks under a root.
-/// docs/telemetry.md says what counts. Allocates only when hardware appears.
+/// Reads /proc/stat, meminfo, diskstats, net/dev and the cpufreq clocks under a root;
+/// docs/telemetry.md states what counts. Allocates only when hardware appears.
 class ProcSampler {
  public:
   explicit ProcSampler(const std::filesystem::path& root);
 
-  /// The row of the source "node". `mono_ns` is the time of the sample; rates are per second of it.
+  /// The row for the source "node". `mono_ns` is the sample's time; rates are per second of it.
   [[nodiscard]] Values sample(std::int64_t mono_ns);
-  /// The cores seen by the last sample() whose utilization is known.
+  /// The cores in the last sample() with a known utilization.
   [[nodiscard]] const std::vector<CoreSample>& cores() const noexcept { return cores_; }
 
  private:
   struct CpuTimes {
     std::array<std::uint64_t, 8> ticks{};  // user nice system idle iowait irq softirq steal
-    std::uint64_t seen = 0;                // the sample it was last seen in; 0 = never
+    std::uint64_t seen = 0;                // the last sample with it; 0 = none
   };
-  // A disk or an interface: two byte counters, in and out.
+  // A disk or an interface, with two byte counters: in and out.
   struct Counter {
     std::string name;
     bool counted = false;

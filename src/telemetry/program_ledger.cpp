@@ -8,7 +8,7 @@ namespace assay::telemetry {
 
 namespace {
 
-// A day of short commands must not fill the memory; the small ones are of no interest.
+// Keeps a day of short commands from filling the memory; the small ones do not matter.
 constexpr std::size_t kMaxEnded = 4096;
 constexpr std::ptrdiff_t kEndedKept = 1024;
 
@@ -32,8 +32,7 @@ void ProgramLedger::observe(std::span<const ProcessTimes> processes) {
         known != entries_.end() && is_known(known->second, process))
       known->second.present = true;
 
-  // What ended since: the time of children of its nearest ancestor that lives holds all of its
-  // life.
+  // For an ended process, the child time of its nearest living ancestor contains its whole life.
   std::map<pid_t, double> counted_already;
   for (const auto& [pid, entry] : entries_) {
     if (entry.present) continue;
@@ -63,7 +62,7 @@ void ProgramLedger::observe(std::span<const ProcessTimes> processes) {
       entry.used_s += std::max(0.0, process.own_s - entry.last.own_s);
       const auto ended = counted_already.find(process.pid);
       const double known = ended == counted_already.end() ? 0 : ended->second;
-      // The first process waits for orphans of all kinds, whose earlier life nobody knows.
+      // Process 1 waits for orphans of all kinds, whose earlier life is unknown.
       if (process.pid != 1)
         entry.used_s += std::max(0.0, process.children_s - entry.last.children_s - known);
     }

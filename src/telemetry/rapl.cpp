@@ -23,8 +23,8 @@ std::optional<std::uint64_t> parse_u64(std::string_view text) {
   return parse_number<std::uint64_t>(trim(text));
 }
 
-// The numbers of "intel-rapl:1:0"; nothing for other names ("intel-rapl-mmio:0" shows the same
-// counters a second time).
+// The numbers in "intel-rapl:1:0"; nothing for other names ("intel-rapl-mmio:0" repeats the same
+// counters).
 std::optional<std::vector<std::uint64_t>> zone(const std::string& name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   std::vector<std::uint64_t> numbers;

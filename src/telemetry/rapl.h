@@ -14,25 +14,25 @@ namespace assay::telemetry {
 struct RaplSample {
   std::string_view source;  ///< "rapl0", "dram0", "psys"
   double power_w = 0;       ///< mean since the previous sample; NaN at the first
-  double energy_j = 0;      ///< unwrapped
+  double energy_j = 0;      ///< without wrap-around
 };
 
-/// The powercap energy counters under root/sys/class/powercap. Packages are "rapl<i>"; the memory
-/// of a package is "dram<i>" and the platform is "psys", which are recorded but never added up.
+/// The powercap energy counters under root/sys/class/powercap. Packages are "rapl<i>"; a package's
+/// memory ("dram<i>") and the platform ("psys") are recorded but never added up.
 class Rapl {
  public:
   explicit Rapl(const std::filesystem::path& root);
 
-  /// Why counters that exist cannot be read; nothing when they can, or when there are none.
+  /// Why existing counters cannot be read; nothing if they can, or if there are none.
   [[nodiscard]] const std::optional<std::string>& problem() const noexcept { return problem_; }
-  /// Valid until the next call.
+  /// The result is valid until the next call.
   [[nodiscard]] const std::vector<RaplSample>& sample(std::int64_t mono_ns);
 
  private:
   struct Domain {
     std::string source;
     ProcFile energy;
-    std::uint64_t range_uj = 0;  // where the counter wraps; 0 = not known
+    std::uint64_t range_uj = 0;  // where the counter wraps; 0 = unknown
     std::uint64_t last_uj = 0;
     std::uint64_t total_uj = 0;
     std::int64_t last_mono_ns = 0;

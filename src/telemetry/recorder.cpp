@@ -28,7 +28,7 @@ namespace assay::telemetry {
 
 namespace {
 
-// Per-core rows of a large machine are thinned to one per second.
+// Thins a large machine's per-core rows to one per second.
 constexpr std::size_t kManyCores = 64;
 
 Values row_of(double power_w, double energy_j) {
@@ -38,7 +38,7 @@ Values row_of(double power_w, double energy_j) {
   return values;
 }
 
-// One device, as it was last seen.
+// The last readings of one device.
 struct Device {
   Values values;
   std::int64_t mono_ns = 0;
@@ -180,7 +180,7 @@ void Recorder::Impl::sample() {
   job_row(when);
   rapl_rows(when);
   flush();
-  // One log holds one kind of power: with IPMI only its readings, every ten seconds.
+  // A log contains one kind of power: with IPMI, only its readings, every ten seconds.
   const double power = std::exchange(ipmi_new_, false) ? ipmi_w_
                        : ipmi_->available()            ? kUnknown
                                                        : power_w(when.mono_ns);
@@ -231,7 +231,7 @@ void Recorder::Impl::rapl_rows(const Instant& when) {
 void Recorder::Impl::on_device(const DeviceReading& reading, const Instant& when) {
   const auto index = static_cast<std::size_t>(reading.index);
   if (index >= seen_.size()) seen_.resize(index + 1);
-  // The table has what the sampler said, as evidence; what is shown is what can be.
+  // The table contains what the sampler said, as evidence; only possible values are displayed.
   seen_[index] = Device{reading.values, when.mono_ns};
   drop_impossible(seen_[index]->values, [](const ColumnInfo& /*column*/, double /*value*/) {});
   device_news_ = true;
@@ -240,7 +240,7 @@ void Recorder::Impl::on_device(const DeviceReading& reading, const Instant& when
   name_.clear();
   fmt::format_to(std::back_inserter(name_), FMT_COMPILE("dev{}"), index);
   append_row(buffer_, when, name_, reading.values);
-  // Rows wait for the next sample's write, but not for long.
+  // Rows wait briefly for the next sample's write.
   if (config_.interval.count() > kSecond) flush();
 }
 
@@ -263,7 +263,7 @@ void Recorder::Impl::flush() {
   }
 }
 
-// One report per outage, whichever file comes first.
+// Reports each outage once, whichever file fails first.
 void Recorder::Impl::write_failed(const LogFile& file, int error) {
   if (write_failing_since_ns_ != 0) return;
   const Instant when = now();
@@ -319,7 +319,7 @@ void Recorder::Impl::visit_rows(const Visit& visit) const {
   if (running_) each_row(mono_now_ns(), visit);
 }
 
-// The newest row of every source but single cores, where it still holds.
+// Visits the newest row of every source that still holds, except single cores.
 void Recorder::Impl::each_row(std::int64_t mono_ns, const Visit& visit) const {
   visit("node", node_);
   for (const RaplSample& sample : packages_)
@@ -355,7 +355,7 @@ void Recorder::Impl::stop(std::function<void()> done) {
   await_end(std::move(done), mono_now_ns() + kSecond, false);
 }
 
-// One second for SIGTERM, half a second for SIGKILL; what is still running then cannot be killed.
+// One second for SIGTERM, half a second for SIGKILL; a process still running cannot be killed.
 void Recorder::Impl::await_end(std::function<void()> done, std::int64_t deadline_ns, bool forced) {
   const bool late = mono_now_ns() >= deadline_ns;
   if (sampler_pids().empty() || (late && forced)) {

@@ -16,7 +16,7 @@ std::optional<std::string> resolve_program(const std::string& name) {
     if (auto beside = find_program((program_folder() / name).string())) return beside;
   if (auto found = find_program(name)) return found;
   const std::string file = path.filename().string();
-  // A path that was made on another machine may not exist here.
+  // A path from another machine may not exist here.
   if (!plain && (path.parent_path() == program_folder() || file.starts_with("assay-")))
     return resolve_program(file);
   return std::nullopt;

@@ -10,8 +10,7 @@
 
 namespace assay::telemetry {
 
-/// The processes of one sampler: the current one, and those that were left and are being
-/// collected. Nothing blocks.
+/// A sampler's processes: the current one, and earlier ones still being collected. Never blocks.
 class SamplerProcess {
  public:
   explicit SamplerProcess(asio::io_context& loop) : loop_(loop) {}
@@ -19,19 +18,19 @@ class SamplerProcess {
   SamplerProcess(const SamplerProcess&) = delete;
   SamplerProcess& operator=(const SamplerProcess&) = delete;
 
-  /// Precondition: none is current. In the result of on_end, `err` is the end of its stderr, on one
+  /// Precondition: there is no current one. In on_end's result, `err` is the end of stderr on one
   /// line. Throws like spawn().
   void start(const std::vector<std::string>& argv, RunLimits limits, AsyncProcess::Hooks hooks);
-  /// Null when none is current.
+  /// Null without a current one.
   [[nodiscard]] const AsyncProcess* current() const noexcept { return current_.get(); }
-  /// The processes that are not collected yet.
+  /// The processes not yet collected.
   [[nodiscard]] std::vector<int> pids() const;
 
-  /// SIGTERM to the current one, and no more callbacks.
+  /// Sends SIGTERM to the current one and stops its callbacks.
   void terminate();
-  /// SIGKILL to all.
+  /// Sends SIGKILL to all.
   void discard();
-  /// discard(); what cannot be killed is left behind.
+  /// Like discard(), but leaves behind what cannot be killed.
   void abandon();
 
  private:

@@ -11,7 +11,7 @@
 
 namespace assay::telemetry {
 
-/// Reads telemetry.csv line by line, as read_table() says, for who follows a file that grows.
+/// Reads telemetry.csv line by line, with the rules of read_table(), to follow a growing file.
 class TableReader {
  public:
   enum class Line : std::uint8_t { row, header, malformed };
@@ -19,12 +19,12 @@ class TableReader {
   TableReader();
   ~TableReader();
 
-  /// `line` without its newline; not empty. Of a row, sets `row`.
+  /// `line` has no newline and is not empty. For a row, sets `row`.
   [[nodiscard]] Line read(std::string_view line, Row& row);
-  /// Values so far that their columns cannot hold, and the first of them.
+  /// The number of values so far that their columns cannot hold, and the first of them.
   [[nodiscard]] std::uint64_t impossible_values() const noexcept;
   [[nodiscard]] const std::string& first_impossible() const noexcept;
-  /// Row::source counts in it.
+  /// The names that Row::source indexes.
   [[nodiscard]] const std::vector<std::string>& sources() const noexcept;
 
  private:

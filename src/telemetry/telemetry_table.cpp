@@ -34,7 +34,7 @@ bool to_number(std::string_view text, T& out) {
   return number.has_value();
 }
 
-// What the fields of a row are, in order.
+// The meaning of a row's fields, in order.
 struct Field {
   enum class Role : std::uint8_t { mono_ns, wall_ns, source, value, ignored };
   Role role = Role::ignored;
@@ -53,7 +53,7 @@ Field field_of(std::string_view name) {
   return {};
 }
 
-// Nothing when the line is not a header of telemetry.csv.
+// Nothing if the line is not a header of telemetry.csv.
 std::optional<Layout> parse_header(std::string_view line) {
   Layout layout;
   std::size_t required = 0;
@@ -144,7 +144,7 @@ const std::string& TableReader::first_impossible() const noexcept {
 }
 
 TableReader::Line TableReader::read(std::string_view line, Row& row) {
-  // Agents that were started again append to the file, header and all.
+  // A restarted agent appends to the file, including a header.
   const bool is_number = line.front() >= '0' && line.front() <= '9';
   if (auto header = is_number ? std::nullopt : parse_header(line)) {
     state_->layout = std::move(header);
@@ -169,7 +169,7 @@ Table read_table(const std::filesystem::path& path) {
     rest.remove_prefix(torn ? rest.size() : end + 1);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (line.empty()) continue;
-    // A torn line is not used even where it reads well: its last value may lack digits.
+    // A torn line is ignored even if it is readable: its last value may lack digits.
     const TableReader::Line what = torn ? TableReader::Line::malformed : reader.read(line, row);
     if (what == TableReader::Line::row) table.rows.push_back(row);
     if (what == TableReader::Line::malformed) ++table.malformed_rows;

@@ -5,10 +5,10 @@
 
 namespace assay::telemetry {
 
-/// In nanoseconds, as all times of samples are.
+/// In nanoseconds, like all sample times.
 inline constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// A value that could not be read: an empty cell of the table.
+/// A value that could not be read; an empty cell in the table.
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace assay::telemetry

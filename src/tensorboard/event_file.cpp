@@ -15,7 +15,7 @@ namespace assay::tensorboard {
 
 namespace {
 
-// What waits for a disk that is full; then it is dropped, as a whole.
+// How much may wait while a disk is full; beyond it, everything waiting is dropped.
 constexpr std::size_t kMaxPending = 8U << 20;
 
 // Event: wall_time = 1, step = 2, file_version = 3, summary = 5.

@@ -13,18 +13,18 @@ struct Scalar {
   double value = 0;
 };
 
-/// A file of events as TensorBoard reads it: records as in TFRecord, each a protocol buffer Event
-/// with a Summary of scalars. Nothing is written before flush(). One thread.
+/// A TensorBoard event file: records as in TFRecord, each a protocol buffer Event with a Summary of
+/// scalars. Nothing is written before flush(). Single-threaded.
 class EventFile {
  public:
-  /// `file` is made anew with the first flush(), and its folder with it. TensorBoard takes files
-  /// with "tfevents" in their names. `at` is in Unix seconds, as everywhere here.
+  /// The first flush() replaces `file` and creates its folder. TensorBoard reads files with
+  /// "tfevents" in their names. `at` is in Unix seconds, like all times here.
   EventFile(std::filesystem::path file, double at);
 
   void add(double at, std::int64_t step, std::span<const Scalar> scalars);
 
-  /// Appends what was added since. Throws Error of kind environment where that fails; the next one
-  /// tries again in the same place, so that the file never has a torn record in its middle.
+  /// Appends what was added since the last call. Throws Error of kind environment on failure; the
+  /// next call tries again in the same place, so the file never has a torn record in the middle.
   void flush();
 
  private:
@@ -33,7 +33,7 @@ class EventFile {
   std::uint64_t written_ = 0;
 };
 
-/// One record of a TFRecord file: length, checksum, data, checksum.
+/// A record of a TFRecord file: length, checksum, data, checksum.
 [[nodiscard]] std::string tf_record(std::string_view data);
 
 }  // namespace assay::tensorboard

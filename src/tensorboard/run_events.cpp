@@ -19,13 +19,13 @@ using live::MetricName;
 
 constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max() / 4;
 
-// The folder of the case and round as the run has it: its names are fit for files.
+// The run's folder for the case and round, whose names are valid for files.
 std::filesystem::path place_in(const std::filesystem::path& folder,
                                const std::filesystem::path& run,
                                const std::filesystem::path& file) {
   const std::filesystem::path relative = file.lexically_relative(run);
   auto part = relative.begin();
-  // What was sent before is the beginning of what takes its place.
+  // Parts sent earlier are the beginning of the file that replaces them.
   if (part != relative.end() && *part == std::filesystem::path(layout::kLiveLogs).parent_path())
     ++part;
   std::filesystem::path out = folder;
@@ -96,7 +96,7 @@ std::size_t RunEvents::files() const noexcept {
 
 void RunEvents::look() {
   if (!watch_.look()) {
-    // Another journal is another run: its files are written anew.
+    // Another journal means another run: its files are rewritten.
     ranks_.clear();
     nodes_.clear();
   }
@@ -118,7 +118,7 @@ void RunEvents::look() {
   };
   const auto read = [&](auto& one, int node, std::size_t round) {
     std::uint64_t left = kAll;
-    // A log that is not what it was tells nothing more.
+    // A log that was replaced gives no further data.
     if (one.readable)
       one.readable = one.reader.look(kAll, watch_.clock_offset(node), over(round), one.sink, left);
     one.file.flush();

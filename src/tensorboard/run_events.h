@@ -10,21 +10,21 @@
 
 namespace assay::tensorboard {
 
-/// The run's curves as event files below `folder`, one folder of TensorBoard's ("run") for each
-/// rank and node of a round: CASE/roundN/rankR, CASE/roundN/HOST. Of ranks: loss, learning rate,
-/// accuracy, speed and the parts of a step, over the trainer's step numbers; of nodes and devices:
-/// utilization, memory, power and temperature, over the seconds of the round. Ranks from
-/// live::kDetailedRanks on are left out. One thread.
+/// The run's curves as event files below `folder`, with one TensorBoard folder ("run") per rank and
+/// node of a round: CASE/roundN/rankR, CASE/roundN/HOST. For ranks: loss, learning rate, accuracy,
+/// speed and the parts of a step, over the trainer's step numbers; for nodes and devices:
+/// utilization, memory, power and temperature, over the seconds of the round. Excludes ranks from
+/// live::kDetailedRanks on. Single-threaded.
 class RunEvents {
  public:
   RunEvents(std::filesystem::path run, std::filesystem::path folder);
   ~RunEvents();
 
-  /// Takes up what the run has got since, and writes it. Throws Error of kind environment where
-  /// that fails; the next look goes on.
+  /// Writes what the run has added since the last call. Throws Error of kind environment on
+  /// failure; the next call continues.
   void look();
 
-  /// Event files that there are.
+  /// The number of event files.
   [[nodiscard]] std::size_t files() const noexcept;
 
  private:

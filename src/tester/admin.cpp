@@ -84,13 +84,13 @@ Records open_records(const fs::path& data) {
   const OwnerOnly files;
   const fs::path file = make_data_folder(data) / kDatabase;
   try {
-    // What is damaged behind the first pages would else show in the midst of somebody's request.
+    // Otherwise, damage after the first pages would only show during somebody's request.
     if (fs::exists(file) && !Records(file).sound())
       throw database::DatabaseError(database::Cause::damaged, "the database is damaged",
                                     file.string());
     return Records(file);
   } catch (const Error& error) {
-    // A new one is of no use where the disk is full, or another program holds this one.
+    // A new database does not help if the disk is full, or another program holds this one.
     const auto* const failed = dynamic_cast<const database::DatabaseError*>(&error);
     if (!error.advice().empty() || (failed && failed->cause() != database::Cause::damaged)) throw;
     throw Error(error.kind(), error.message(), file.string(), kRebuildAdvice);
@@ -163,7 +163,7 @@ std::vector<std::string> verify(const fs::path& data, bool deep, const Progress&
   std::vector<std::string> faults;
   try {
     const OwnerOnly files;
-    Records records(data / kDatabase);  // which is looked at below, fault by fault
+    Records records(data / kDatabase);  // whose faults are listed below
     faults = records.faults();
     const std::vector<std::string> ids = records.all_tests();
     std::size_t done = 0;
@@ -187,7 +187,7 @@ void delete_test(const fs::path& data, const std::string& id) {
   if (!is_test_id(id) || !records.test(id))
     throw Error(ErrorKind::usage, "there is no test '" + id + "'", data.string(),
                 "'assay serve list' shows them");
-  // The files first: a folder without a test would be taken in again.
+  // Removes files first: a folder without a test would be taken in again.
   Uploads(data).remove(id);
   records.remove_test(id);
 }
@@ -205,7 +205,7 @@ void export_test(const fs::path& data, const std::string& id, const fs::path& ou
   std::size_t n = 0;
   for (const ManifestFile& file : manifest ? manifest->files : std::vector<ManifestFile>()) {
     const fs::path from = folder / "files" / std::to_string(n++);
-    if (!fs::exists(from)) continue;  // not whole, or removed with a refusal
+    if (!fs::exists(from)) continue;  // incomplete, or removed with a refusal
     make_directories((out / file.path).parent_path());
     fs::copy_file(from, out / file.path);
   }
@@ -220,7 +220,7 @@ void backup(const fs::path& data, const fs::path& out, const Progress& progress)
   require_new(out);
   Records records = open_records(data);
   records.copy_to(out / kDatabase);
-  // What the copy of the database calls finished is whole on the disk, and stays as it is.
+  // Tests that the database's copy calls finished are complete on disk and never change.
   Records copied(out / kDatabase);
   const std::vector<std::string> ids = copied.all_tests();
   std::size_t done = 0;
@@ -231,7 +231,7 @@ void backup(const fs::path& data, const fs::path& out, const Progress& progress)
       copy_files(folder, out / "tests" / id, true);
       write_test_file(out / "tests" / id, *test, copied.manifest(id));
     } else {
-      copied.remove_test(id);  // an upload that goes on
+      copied.remove_test(id);  // an unfinished upload
     }
     if (progress) progress(++done, ids.size());
   }
@@ -244,7 +244,7 @@ void restore(const fs::path& from, const fs::path& data, const Progress& progres
   require_tester(from);
   require_new(data);
   copy_files(from, data, false);
-  // In the new folder: to open the database brings it up to date, and a backup stays as it is.
+  // In the new folder, because opening the database updates it, and a backup must not change.
   const std::vector<std::string> faults = verify(data, true, progress);
   if (faults.empty()) return;
   std::error_code ec;

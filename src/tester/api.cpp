@@ -35,12 +35,12 @@ serve::Refusal wrong_method(const std::string& method, const std::string& allowe
   return refusal;
 }
 
-// HEAD is GET without the body, which the server leaves out.
+// HEAD is GET without the body, which the server omits.
 std::string method_of(const serve::HttpRequest& request) {
   return request.method == "HEAD" ? "GET" : request.method;
 }
 
-// "Basic": what a browser sends after it has asked for name and password.
+// "Basic" is what a browser sends after asking for name and password.
 std::string password_of_basic(std::string_view encoded) {
   if (encoded.size() > 1024 || encoded.size() % 4 != 0) return {};
   std::string out(encoded.size() / 4 * 3 + 1, '\0');
@@ -151,7 +151,7 @@ struct Api::Route {
   const char* method;
   const char* pattern;
   Handler handler;
-  bool for_anyone = false;  ///< without a token
+  bool for_anyone = false;  ///< needs no token
 };
 
 const std::vector<Api::Route>& Api::route_table() {

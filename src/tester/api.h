@@ -23,39 +23,39 @@ namespace assay::tester {
 
 struct ApiLimits {
   std::size_t part_bytes = 8U << 20;
-  std::uint64_t quota = std::uint64_t{100} << 30;  ///< all tests of the data folder
+  std::uint64_t quota = std::uint64_t{100} << 30;  ///< for all tests in the data folder
   ManifestLimits manifest;
-  double token_rate = 500;                     ///< requests a second, by token
-  double address_rate = 1000;                  ///< by address
-  std::chrono::milliseconds patience{20'000};  ///< /finish answers 202 when it takes longer
-  std::chrono::hours keep_unfinished{7 * 24};  ///< an unfinished upload is removed then
-  std::chrono::hours keep_empty{24};           ///< an id without a manifest is
-  std::int64_t open_tests = 1000;              ///< unfinished ones of a token
+  double token_rate = 500;                     ///< requests per second and token
+  double address_rate = 1000;                  ///< per second and address
+  std::chrono::milliseconds patience{20'000};  ///< after this time, /finish answers 202
+  std::chrono::hours keep_unfinished{7 * 24};  ///< before an unfinished upload is removed
+  std::chrono::hours keep_empty{24};           ///< before an id without a manifest is removed
+  std::int64_t open_tests = 1000;              ///< unfinished tests per token
 };
 
-/// What the leaderboard shows besides the tests.
+/// What the leaderboard shows in addition to the tests.
 struct BoardOptions {
-  std::filesystem::path keys;  ///< folder of the evidence::KeyStore with the keys that are known
+  std::filesystem::path keys;  ///< folder of the evidence::KeyStore with the known keys
   Prices prices{};
 };
 
-/// Calls a task later; HttpServer::call_after.
+/// Calls a task later, as HttpServer::call_after.
 using CallAfter = std::function<void(std::chrono::milliseconds, std::function<void()>)>;
 
-/// Routes, rights and limits. Thread-safe; knows nothing of sockets.
+/// Routes, permissions and limits. Thread-safe; independent of sockets.
 class Api {
  public:
   Api(Records& records, Uploads& uploads, Judgements& judgements, ApiLimits limits,
       BoardOptions board, bool public_read, CallAfter call_after);
 
-  /// For HttpOptions::routes; requests come with the one that fits.
+  /// For HttpOptions::routes; each request carries its matching route.
   [[nodiscard]] static std::vector<std::string> routes();
 
   /// Whether the peer asks too often; cheap enough for the I/O thread.
   [[nodiscard]] std::optional<serve::HttpResponse> turned_away(const serve::HttpRequest& request);
 
-  /// Answers once, perhaps later from another thread. `token_name` is set before that. `reader`:
-  /// who asks without a token and may read nevertheless; empty: nobody that is known.
+  /// Answers exactly once, perhaps later and from another thread. Sets `token_name` before.
+  /// `reader` is a person who may read without a token; empty: nobody known.
   void handle(const serve::HttpRequest& request, std::string& token_name,
               const serve::HttpServer::Respond& respond, const std::string& reader = {});
 
@@ -64,7 +64,7 @@ class Api {
 
  private:
   struct Call;
-  /// Nothing: it answers later, itself.
+  /// Nothing if it answers later itself.
   using Handler = std::optional<serve::HttpResponse> (Api::*)(const Call& call);
   struct Route;
   static const std::vector<Route>& route_table();
@@ -119,7 +119,7 @@ class Api {
   serve::RateLimiter wrong_tokens_;
 };
 
-/// The record as /api/v1/tests/{id} gives it.
+/// The record in the form of /api/v1/tests/{id}.
 [[nodiscard]] Json to_json(const TestRecord& test);
 
 /// "20261115-ab3dE9": eight digits, a dash, six letters or digits.

@@ -8,11 +8,11 @@
 
 namespace assay::tester {
 
-/// A request on its way through the API.
+/// A request being handled by the API.
 struct Api::Call {
   const serve::HttpRequest& request;
   std::string token;          ///< its name, or ""
-  bool known_reader = false;  ///< without a token, but may read
+  bool known_reader = false;  ///< has no token, but may read
   http::Query query{};
   serve::HttpServer::Respond respond{};
 };

@@ -222,7 +222,7 @@ std::optional<serve::HttpResponse> Api::finish(const Call& call) {
   const TestRecord test = own_test(call);
   if (test.status == TestStatus::accepted || test.status == TestStatus::refused)
     return finished_response(test);
-  // The first to come answers, the judgement or the timeout; the other finds nothing left.
+  // Whichever comes first, the judgement or the timeout, answers; the other finds nothing left.
   struct Waiting {
     std::mutex lock;
     serve::HttpServer::Respond answer;
@@ -308,7 +308,7 @@ std::optional<serve::HttpResponse> Api::page_of_tests(const Call& call) {
 
 std::optional<serve::HttpResponse> Api::page_of_test(const Call& call) {
   const TestRecord test = test_of(call);
-  // Who is known is known now, whenever it was judged.
+  // Uses the keys known now, whenever the test was judged.
   const std::string key = records_.public_key_of(test.id);
   TestRecord shown = test;
   if (!key.empty() && shown.answer.contains("evidence")) {
@@ -365,7 +365,7 @@ serve::HttpResponse Api::file_of(const Call& call, std::string_view name, const 
   serve::HttpResponse response;
   response.type = type;
   response.body = read_regular_file(uploads_.folder(test.id) / name);
-  // The page is made here, but from data that was sent: no script, no origin, nothing loaded.
+  // The page is made here, but from data that was sent: no scripts, no origin, nothing loaded.
   response.headers.emplace_back("Content-Security-Policy",
                                 "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
                                 "img-src data:");

@@ -23,8 +23,8 @@ std::string shortened(const std::string& text) {
   return ellipsize(text, kMaxText);
 }
 
-// How a headline becomes the cost of one result. Energy is a metric for one result, or a power
-// over the same steps.
+// How a headline becomes the cost of one result. Energy is a metric per result, or a power over the
+// same steps.
 struct ResultOf {
   std::string_view headline;
   std::string_view what;
@@ -56,7 +56,7 @@ PerResult per_result(const judge::CaseResult& result, const judge::Summary& head
   return out;
 }
 
-// The model is in the case's name.
+// The model is part of the case's name.
 std::string work_text(const judge::CaseResult& result) {
   std::vector<std::string> parts;
   for (const auto& [key, value] : judge::work_of(result.configuration))
@@ -64,7 +64,7 @@ std::string work_text(const judge::CaseResult& result) {
   return join(parts, ", ");
 }
 
-// A case is no better than the run as a whole: its seal, its journal, its machine.
+// A case is no better than the run as a whole, with its seal, journal and machine.
 judge::Validity verdict_of(const judge::RunResult& run, const judge::CaseResult& one) {
   judge::Validity out = one.validity;
   for (const judge::Finding& finding : run.findings) {
@@ -123,7 +123,7 @@ std::vector<bool> pareto_front(std::span<const ParetoPoint> points, Better bette
   };
   std::ranges::sort(order, {}, key);
   std::vector<bool> out(points.size(), false);
-  // From the fastest on: a point is on the front when it needs less than all that are faster.
+  // Starting with the fastest: a point is on the front if it needs less than all faster ones.
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::size_t at = order[i];

@@ -13,48 +13,48 @@
 
 namespace assay::tester {
 
-// The leaderboard: what the tester computed itself of every accepted run, a line for each case.
+// The leaderboard: the tester's own results for every accepted run, one line per case.
 
-/// What one unit of the work of a case takes, so that energy and price can be told for it.
+/// The cost of one unit of a case's work, to express energy and price.
 struct PerResult {
-  std::string what;    ///< "sample", "token", "target" (reached), "run"; empty: there is none
+  std::string what;    ///< "sample", "token", "target" (reached), "run"; empty: none
   double seconds = 0;  ///< of wall clock
   std::optional<double> energy_j{};
   judge::Origin energy_origin = judge::Origin::measured;
 };
 
-/// One case of an accepted run.
+/// A case of an accepted run.
 struct BoardEntry {
   std::string suite;
   std::string case_name;  ///< without the number of rounds: judge::case_identity()
-  std::string work;       ///< what makes it other work under the same name: "data cifar10"
+  std::string work;       ///< distinguishes other work under the same name: "data cifar10"
   std::string model;
   std::string framework;
-  std::string hardware;  ///< the kind of its nodes: judge::hardware_kind(), or "unknown"
+  std::string hardware;  ///< its nodes' judge::hardware_kind(), or "unknown"
   int nodes = 1;
-  int procs = 1;    ///< of a node
-  int devices = 0;  ///< that the case used on all nodes; 0: it ran on processors
-  judge::Validity verdict = judge::Validity::incomplete;  ///< of the case, or the run's if worse
-  bool relaxed = false;          ///< judged by wider rules than the tester's
-  MetricInfo metric;             ///< the headline; without a name: there is none
+  int procs = 1;    ///< per node
+  int devices = 0;  ///< used by the case on all nodes; 0: only processors
+  judge::Validity verdict = judge::Validity::incomplete;  ///< the case's, or the run's if worse
+  bool relaxed = false;                                   ///< judged by relaxed rules
+  MetricInfo metric;             ///< the headline; without a name if there is none
   double value = 0;              ///< its median over rounds
-  std::optional<double> half{};  ///< what stands after "±", in the unit of the metric
+  std::optional<double> half{};  ///< the value after "±", in the metric's unit
   report::Spread::Kind half_kind = report::Spread::Kind::rounds;
   int rounds = 0;
   PerResult per{};
 };
 
-/// What an accepted test adds to the board.
+/// An accepted test's contribution to the board.
 struct BoardRun {
   std::string run_id;
-  std::string public_key;   ///< of who signed; empty: nobody
+  std::string public_key;   ///< the signer's; empty: unsigned
   std::string fingerprint;  ///< of that key
   std::string machine;      ///< for people
   std::vector<BoardEntry> entries;
 };
 
-/// From the tester's own result; a case that was skipped is left out. Pure. Texts are cut to 200
-/// code points.
+/// Made from the tester's own result, without skipped cases. Pure. Texts are cut to 200 code
+/// points.
 [[nodiscard]] BoardRun board_run(const judge::RunResult& result);
 
 enum class BoardSort {
@@ -84,7 +84,7 @@ constexpr auto enum_names(BoardSort /*sort*/) {
                                              {date, "date"}});
 }
 
-/// Which lines, and in which order. Empty texts select everything.
+/// Which lines to show, in which order. Empty texts select everything.
 struct BoardQuery {
   std::string suite{};
   std::string case_name{};
@@ -92,7 +92,7 @@ struct BoardQuery {
   std::string hardware{};
   std::string verdict{};
   std::string signer{};  ///< a name, a fingerprint, "unknown" or "none"
-  std::string text{};    ///< in any of the texts, whatever the case
+  std::string text{};    ///< part of any text, ignoring case
   std::string test{};
   BoardSort sort = BoardSort::place;
   bool descending = false;
@@ -100,20 +100,20 @@ struct BoardQuery {
   std::int64_t per_page = 25;
 };
 
-/// Money for an hour of a kind of hardware.
+/// The price per hour of a kind of hardware.
 struct HourPrice {
   std::string hardware;
-  double device = 0;  ///< for every device that a case used
-  double node = 0;    ///< for every node
+  double device = 0;  ///< per device used by a case
+  double node = 0;    ///< per node
 };
 
-/// A key that the tester knows.
+/// A key known to the tester.
 struct KnownSigner {
   std::string public_key;
   std::string name;
 };
 
-/// What the board takes from outside of the database: it may change at any time.
+/// The board's inputs from outside the database, which may change at any time.
 struct BoardTerms {
   std::vector<HourPrice> prices;
   std::vector<KnownSigner> signers;
@@ -121,16 +121,16 @@ struct BoardTerms {
 
 struct BoardLine {
   BoardEntry entry;
-  std::int64_t place = 0;  ///< among the VALID lines of the same work; 0: it has none
+  std::int64_t place = 0;  ///< among the VALID lines of the same work; 0: none
   std::string test;        ///< id
-  std::string name;        ///< as the sender calls it
-  std::string by;          ///< name of the token
+  std::string name;        ///< given by the sender
+  std::string by;          ///< the token's name
   std::string run_id;
   std::string finished;  ///< ISO, UTC
   std::string machine;
   std::string fingerprint;        ///< empty: not signed
-  std::string signer;             ///< the name that the tester knows the key by; empty: it does not
-  std::optional<double> price{};  ///< for one result
+  std::string signer;             ///< the tester's name for the key; empty if unknown
+  std::optional<double> price{};  ///< per result
   bool pareto = false;            ///< no VALID line of the same work is better in speed and energy
 };
 
@@ -139,7 +139,7 @@ struct BoardPage {
   std::int64_t total = 0;
 };
 
-/// What the lines of the board can be filtered by.
+/// The values by which the board can be filtered.
 struct BoardChoices {
   struct Case {
     std::string suite;
@@ -151,7 +151,7 @@ struct BoardChoices {
   std::vector<std::string> hardware;
 };
 
-/// Marks those of `points` that no other one beats: better or equal in both, and better in one.
+/// Marks those of `points` that no other dominates: no worse in both values, better in one.
 struct ParetoPoint {
   double value = 0;
   double energy_j = 0;

@@ -14,7 +14,7 @@ namespace assay::tester {
 
 namespace {
 
-// Two of them are parsed at a time; a larger one would hold up other requests for seconds.
+// Two results are parsed at a time; a larger one would hold up other requests for seconds.
 constexpr std::uintmax_t kMaxCompared = 64U << 20;
 constexpr std::size_t kMaxSigners = 5000;
 
@@ -35,7 +35,7 @@ BoardView Api::board_of(const Call& call, bool chart) {
     if (view.signers.size() < kMaxSigners) view.signers.push_back({key, name});
   const BoardTerms terms{board_.prices.of(view.choices.hardware), view.signers};
   view.page = records_.board(view.query, terms);
-  // The chart has one kind of work: that of the first line that has a place in it.
+  // The chart shows one kind of work: that of the first line with a place in it.
   for (const BoardLine& line : view.page.lines) {
     if (!chart || line.place == 0 || !line.entry.per.energy_j) continue;
     BoardQuery group;
@@ -84,7 +84,7 @@ ComparedTests Api::compared(const Call& call) {
     return *test;
   };
   ComparedTests out{.base = side("base"), .candidate = side("new")};
-  // Of two large results at a time there is one pair in memory.
+  // Keeps only one pair of large results in memory at a time.
   const std::scoped_lock lock(comparing_);
   const auto read = [&](const TestRecord& test) {
     judge::RunResult result = report::read_result(uploads_.folder(test.id) / layout::kResult);

@@ -67,7 +67,7 @@ std::string address_of(const char* path, const BoardQuery& query) {
   return text.empty() ? path : std::string(path) + "?" + text;
 }
 
-// Where more is better, the first click shows the best.
+// If more is better, the first click shows the best.
 bool best_is_largest(BoardSort sort) {
   return sort == BoardSort::value || sort == BoardSort::date || sort == BoardSort::devices;
 }
@@ -110,7 +110,7 @@ std::string money_text(double value) {
 Html price_of(const BoardLine& line, const std::string& currency) {
   if (!line.price) return Html("–");
   const std::string& what = line.entry.per.what;
-  // A sample costs next to nothing.
+  // A single sample costs next to nothing.
   const bool many = what == "sample" || what == "token";
   return markup("<b>{}</b> <span class=\"unit\">{}/{}</span>",
                 money_text(*line.price * (many ? 1e6 : 1)), currency,
@@ -197,7 +197,7 @@ Html filters_of(const BoardView& view) {
       cases.emplace_back(one.name, one.name);
   Pairs signers{{"unknown", "keys that are not known"}, {"none", "not signed"}};
   for (const KnownSigner& signer : view.signers) signers.emplace_back(signer.name, signer.name);
-  // A narrow screen has no headings to sort by.
+  // A narrow screen has no headings for sorting.
   const Pairs sorts{{"value", "result"},      {"energy", "energy"},   {"price", "price"},
                     {"hardware", "hardware"}, {"verdict", "verdict"}, {"signer", "signature"},
                     {"name", "name"},         {"date", "date"}};
@@ -212,7 +212,7 @@ Html filters_of(const BoardView& view) {
                     "smallest first");
 }
 
-// What the form keeps besides its own fields.
+// The parameters that the form keeps in addition to its own fields.
 Html kept_of(const BoardQuery& query) {
   Html out;
   for (const auto& [name, value] : to_query(query))

@@ -15,10 +15,10 @@ namespace assay::tester {
 /// value that is not possible; keys that are not known are left alone.
 [[nodiscard]] BoardQuery parse_board_query(const std::string& query);
 
-/// The address of the same question with its sorting and page.
+/// The address of the same query with its sorting and page.
 [[nodiscard]] std::string board_address(const BoardQuery& query);
 
-/// Everything that the leaderboard shows.
+/// The content of the leaderboard.
 struct BoardView {
   BoardQuery query;
   BoardPage page;
@@ -28,7 +28,7 @@ struct BoardView {
   std::vector<BoardLine> group{};  ///< the VALID lines of one kind of work, for the chart
 };
 
-/// What GET /api/v1/leaderboard answers (docs/tester.md).
+/// The answer of GET /api/v1/leaderboard (docs/tester.md).
 [[nodiscard]] Json board_json(const BoardView& view);
 [[nodiscard]] serve::HttpResponse board_page(const BoardView& view);
 

@@ -28,7 +28,7 @@ const judge::CaseResult* case_of(const judge::RunResult& result, const std::stri
 
 using Settings = std::map<std::string, Json>;
 
-// Without what a challenge changes, and what changes no number.
+// Excludes the settings that a challenge changes, and those that affect no number.
 Settings settings_of(const judge::CaseResult& case_result) {
   Settings out;
   for (const plan::Setting& setting : case_result.configuration) {

@@ -33,7 +33,7 @@ bool same(const Json& claimed, const Json& recomputed) {
   return claimed == recomputed;
 }
 
-// Quotes in answers are bounded.
+// Limits the length of quotes in answers.
 Json shown(const Json& value) {
   if (value.is_number() || value.is_null() || value.is_boolean()) return value;
   if (value.is_string()) return ellipsize(printable(value.get_ref<const std::string&>()), 100);
@@ -56,7 +56,7 @@ class Comparison {
       compare(where, name, value, member_at(recomputed, name.c_str()));
   }
 
-  // Compares two lists whose entries are matched by the field `key`, each once.
+  // Compares two lists with unique entries, matched by the field `key`.
   template <class Each>
   void compare_lists(const std::string& where, const char* key, const Json& claimed,
                      const Json& recomputed, const Each& each) {

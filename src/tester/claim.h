@@ -7,30 +7,30 @@
 
 namespace assay::tester {
 
-/// What a run claims in its result.json: verdicts, the rounds' statuses and metrics,
-/// and the summaries' medians.
+/// A run's claims in its result.json: verdicts, the rounds' statuses and metrics, and the
+/// summaries' medians.
 ///   {"run_id", "suite", "verdict", "assay", "result_sha256",
 ///    "cases": [{"case", "verdict", "summary": {metric: median},
 ///               "rounds": [{"round", "status", "verdict", "metrics": {metric: value}}]}]}
-/// `result_text` may be anything that was written as result.json. Throws Error of kind config.
+/// `result_text` is not trusted. Throws Error of kind config.
 [[nodiscard]] Json claim_of(const std::string& result_text, const std::string& where);
 
-/// What was claimed and is not so.
+/// A claim that is not true.
 struct Difference {
-  std::string where;   ///< case, and "round 2"; empty: the run
+  std::string where;   ///< case, and "round 2"; empty: the whole run
   std::string metric;  ///< or "verdict", "status", "rounds"
-  Json claimed;        ///< null: nothing was
-  Json recomputed;     ///< null: the evidence does not give it
+  Json claimed;        ///< null: not claimed
+  Json recomputed;     ///< null: not supported by the evidence
 };
 
-/// Numbers that differ by no more count as equal. The same evidence gives the same bits with the
-/// same build, but sums may be rounded differently by another compiler or processor; 1e-9 is far
-/// above that, and a million times below what a benchmark can tell apart.
+/// Numbers with a smaller relative difference count as equal. The same build computes the same bits
+/// from the same evidence, but another compiler or processor may round sums differently; 1e-9 is
+/// far above that, and a million times below what a benchmark can distinguish.
 inline constexpr double kRelativeTolerance = 1e-9;
 
-/// Every verdict, status and metric of `claim` against `recomputed`. Metrics that only the
-/// recomputed one has are not a difference: a newer judge may know more. A case, a round or a
-/// verdict that is left out is one. Bounded to the first 200.
+/// Compares every verdict, status and metric of `claim` with `recomputed`. Metrics that only the
+/// recomputed result has are not a difference, because a newer judge may know more; an omitted
+/// case, round or verdict is. Limited to the first 200.
 [[nodiscard]] std::vector<Difference> differences(const Json& claim, const Json& recomputed);
 
 [[nodiscard]] Json to_json(const Difference& difference);

@@ -8,7 +8,7 @@
 
 namespace assay::tester {
 
-/// Two accepted tests, side by side: what the tester computed of them, and what changed.
+/// Two accepted tests side by side: the tester's results, and what changed.
 struct ComparedTests {
   TestRecord base{};
   TestRecord candidate{};
@@ -17,9 +17,9 @@ struct ComparedTests {
   compare::Comparisons changes{};
 };
 
-/// One new side of compare::to_json, with the ids of the tests.
+/// One new side of compare::to_json, with the tests' ids.
 [[nodiscard]] Json comparison_json(const ComparedTests& tests);
-/// The sections of 'assay compare --format html' below the tester's head.
+/// The sections of 'assay compare --format html' under the tester's head.
 [[nodiscard]] serve::HttpResponse comparison_page(const ComparedTests& tests);
 
 }  // namespace assay::tester

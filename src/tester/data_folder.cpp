@@ -27,7 +27,7 @@ std::size_t copy_files(const fs::path& from, const fs::path& to, bool link) {
   std::size_t files = 0;
   std::error_code ec;
   make_directories(to);
-  // Not recursive_directory_iterator: that one ends where a folder goes away.
+  // recursive_directory_iterator would end where a folder disappears.
   std::vector<fs::path> entries;
   for (fs::directory_iterator it(from, ec), end; !ec && it != end; it.increment(ec))
     entries.push_back(it->path());

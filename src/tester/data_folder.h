@@ -7,7 +7,7 @@
 
 namespace assay::tester {
 
-/// Files made meanwhile can be read by their owner only.
+/// While it lives, new files are readable only by their owner.
 class OwnerOnly {
  public:
   OwnerOnly();
@@ -19,14 +19,14 @@ class OwnerOnly {
   mode_t before_;
 };
 
-/// Makes it where it is not there; gives its absolute path.
+/// Creates the folder if missing; returns its absolute path.
 std::filesystem::path make_data_folder(const std::filesystem::path& data);
 
-/// A file of mode 0600 with this text, put in its place as a whole.
+/// Writes this text to a file of mode 0600, which appears complete.
 void write_private(const std::filesystem::path& file, const std::string& text);
 
-/// Copies the files of a folder, as hard links where that is possible and asked for; links stay
-/// links. What goes away meanwhile is passed over. Gives how many files there were.
+/// Copies the files of a folder, as hard links if requested and possible; links stay links. Skips
+/// files that disappear meanwhile. Returns the number of files.
 std::size_t copy_files(const std::filesystem::path& from, const std::filesystem::path& to,
                        bool link);
 

@@ -10,7 +10,7 @@ namespace assay::tester {
 namespace {
 
 constexpr std::size_t kMaxFaults = 50;
-constexpr std::size_t kMaxRounds = 1000;  // shown; result.json has all
+constexpr std::size_t kMaxRounds = 1000;  // those shown; result.json has all
 
 }  // namespace
 

@@ -9,16 +9,15 @@
 
 namespace assay::tester {
 
-/// Why the evidence of a test is not what was recorded when it was measured, one sentence each: a
-/// seal that does not fit, files that were changed, added or exchanged. Empty: nothing shows that.
-/// `result`: the tester's own. Evidence without a seal has no such faults, and is never
-/// VALID.
+/// Why a test's evidence differs from the records of its measurement, one sentence each: a seal
+/// that does not fit, files that were changed, added or replaced. Empty if nothing shows that.
+/// `result` is the tester's own. Evidence without a seal has no such faults, and is never VALID.
 [[nodiscard]] std::vector<std::string> integrity_faults(const judge::RunResult& result);
 
-/// The name that the tester knows a public key by; empty: it does not.
+/// The tester's name for a public key; empty if unknown.
 using NameOfKey = std::function<std::string(const std::string& public_key)>;
 
-/// What the tester keeps and shows of it:
+/// The part that the tester keeps and shows:
 ///   {"seal": {"state", "text", "fingerprint"?, "signed_at"?, "signer"?, "trusted"?},
 ///    "rounds": [{"case", "round", "completeness", "integrity", "plausibility"}]}
 /// with {"state", "text"} for each of the last three.

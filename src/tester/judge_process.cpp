@@ -33,8 +33,7 @@ namespace {
 
 constexpr rlim_t kMaxFile = 256U << 20;
 
-// The message of an Error, which main() writes as "assay: error: …", without the tester's own
-// paths.
+// The message of an Error, printed by main() as "assay: error: …", without the tester's own paths.
 std::string error_text(const fs::path& log, const fs::path& folder) {
   std::string text = read_file_or_empty(log);
   const std::string path = folder.string() + "/";
@@ -52,7 +51,7 @@ void limit(int resource, rlim_t value, rlim_t hard) {
     throw system_error(ErrorKind::environment, "cannot limit the judge", {}, errno);
 }
 
-// Few threads need little address space, and leave the other processors to the server.
+// Few threads need little address space and leave the other processors to the server.
 void use_two_processors() {
   cpu_set_t allowed;
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
@@ -84,7 +83,7 @@ void judge_folder(const fs::path& folder) {
     check_names(run);
     report::write_reports(judge::judge_run(run), run.plan(), run.path());
   } catch (const Error& error) {
-    // Evidence that cannot be read is at fault itself, except when the disk fails.
+    // Unreadable evidence is itself at fault, except when the disk fails.
     if (error.kind() == ErrorKind::environment) throw;
     throw Error(ErrorKind::config, error.message(), error.where(), error.advice());
   } catch (const Json::exception& error) {
@@ -104,7 +103,7 @@ JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, cons
                std::to_string(options.memory), "--parent", std::to_string(::getpid())});
   Child judge;
   try {
-    // The child gets no descriptor of this process: the port would stay taken when it is killed.
+    // The child inherits no descriptor: a killed judge would otherwise keep the port.
     judge = spawn({.argv = std::move(argv),
                    .env = std::vector<std::string>{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"},
                    .out = Stream::overwrite(log, 0600),
@@ -112,7 +111,7 @@ JudgeOutcome run_judge(const JudgeOptions& options, const fs::path& folder, cons
   } catch (const Error& error) {
     return {is_disk_full(error) ? JudgeEnd::no_room : JudgeEnd::broken, error.what()};
   }
-  // Limits of the child itself end it first; this one also ends a child that sleeps.
+  // The child's own limits end it first; this one also ends a child that sleeps.
   const auto ended = judge.wait_for(options.time + std::chrono::seconds(5), stop);
   if (!ended)
     return {stop.stop_requested() ? JudgeEnd::stopped : JudgeEnd::exceeded,
@@ -146,7 +145,7 @@ void judge_evidence(const fs::path& folder, std::chrono::seconds time,
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   limit(RLIMIT_AS, memory, memory);  // sanitizers reserve terabytes
 #endif
-  // SIGXCPU at the first, which tells the reason; SIGKILL at the second.
+  // The first limit sends SIGXCPU, which gives the reason; the second sends SIGKILL.
   limit(RLIMIT_CPU, static_cast<rlim_t>(time.count()), static_cast<rlim_t>(time.count()) + 2);
   limit(RLIMIT_FSIZE, kMaxFile, kMaxFile);
   try {

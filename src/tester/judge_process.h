@@ -10,19 +10,19 @@
 namespace assay::tester {
 
 struct JudgeOptions {
-  /// `assay judge-evidence`, as argv; the folder and the limits are appended.
+  /// The argv of `assay judge-evidence`, to which the folder and the limits are appended.
   std::vector<std::string> command;
-  std::chrono::seconds time{120};                 ///< wall clock, and CPU
+  std::chrono::seconds time{120};                 ///< wall clock and CPU time
   std::uint64_t memory = std::uint64_t{4} << 30;  ///< address space
 };
 
 enum class JudgeEnd {
   judged,    ///< result.json and report.html are in the folder
-  unfit,     ///< the evidence cannot be judged; `message` tells why
+  unfit,     ///< the evidence cannot be judged, for the reason in `message`
   exceeded,  ///< it ran out of time or memory, or crashed
   stopped,   ///< by the stop token
   no_room,   ///< the disk is full
-  broken,    ///< the judge could not be started, or the disk failed: not the evidence's fault
+  broken,    ///< the judge could not start, or the disk failed; not the evidence's fault
 };
 
 struct JudgeOutcome {
@@ -30,23 +30,22 @@ struct JudgeOutcome {
   std::string message;
 };
 
-/// The exit status of a judge that ran out of memory: evidence that needs more than it may have is
-/// told apart from a machine that has a fault.
+/// The exit status of a judge that ran out of memory, which distinguishes evidence that needs more
+/// than allowed from a faulty machine.
 inline constexpr int kOutOfMemoryExit = 12;
-/// Of one that found the disk full.
+/// The exit status of a judge that found the disk full.
 inline constexpr int kDiskFullExit = 13;
 
-/// Judges hostile evidence in a process of its own, with an empty environment, bounded in time,
-/// memory and output, that dies with this one. Its output is in `log`.
+/// Judges hostile evidence in a separate process with an empty environment, limited in time, memory
+/// and output, which dies with this one. Its output goes to `log`.
 [[nodiscard]] JudgeOutcome run_judge(const JudgeOptions& options,
                                      const std::filesystem::path& folder,
                                      const std::filesystem::path& log, const std::stop_token& stop);
 
-/// The other side: applies the limits to this process, then judges the run in `folder` and writes
-/// its reports there. Ends with its `parent`, a process id (0: none). Throws Error of kind
-/// config for evidence that is not a run, or that names files outside of its folder. Without
-/// memory the process ends at once, with kOutOfMemoryExit, and where the disk is full with
-/// kDiskFullExit.
+/// The child's part: applies the limits to this process, then judges the run in `folder` and writes
+/// its reports there. Ends with its `parent`, a process id (0: none). Throws Error of kind config
+/// if the evidence is not a run or names files outside its folder. Exits at once with
+/// kOutOfMemoryExit if out of memory, and with kDiskFullExit if the disk is full.
 void judge_evidence(const std::filesystem::path& folder, std::chrono::seconds time,
                     std::uint64_t memory, std::int64_t parent);
 

@@ -49,7 +49,7 @@ Json metrics_of(const judge::RunResult& result) {
   return out;
 }
 
-// What was judged by wider rules than the tester's, each once.
+// Rules that were relaxed compared with the tester's, each once.
 Json relaxations_of(const Json& result) {
   constexpr std::size_t kMaxShown = 100;
   Json out = Json::array();
@@ -62,7 +62,7 @@ Json relaxations_of(const Json& result) {
   return out;
 }
 
-// Puts the file on the disk, under its name, before the database refers to it.
+// Syncs the file under its name before the database refers to it.
 void keep(const fs::path& from, const fs::path& to) {
   const UniqueFd file(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file || ::fsync(file.get()) != 0)

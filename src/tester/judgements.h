@@ -19,25 +19,24 @@
 
 namespace assay::tester {
 
-/// Judges tests one after the other in a thread of its own, and stores the result.
-/// A test is accepted when the recomputed result is the claimed one, and nothing shows that its
-/// evidence was changed. A test that the judge could
-/// not decide because of this machine stays as it is.
+/// Judges tests one after another in its own thread, and stores the results. A test is accepted if
+/// the recomputed result matches the claim, and nothing shows that its evidence was changed. A test
+/// that could not be judged because of this machine keeps its state.
 class Judgements {
  public:
-  /// Nothing: the test has ended, see its record. Else why it has not.
+  /// Called with nothing once the test has ended (see its record), else with the obstacle.
   using Done = std::function<void(const std::optional<serve::Refusal>&)>;
 
-  /// `keys`: folder of the evidence::KeyStore with the keys that the tester knows by name.
+  /// `keys` is the folder of the evidence::KeyStore with the keys that the tester knows by name.
   Judgements(Records& records, Uploads& uploads, JudgeOptions options, std::filesystem::path keys);
   Judgements(const Judgements&) = delete;
   Judgements& operator=(const Judgements&) = delete;
   ~Judgements();
-  /// Ends the judgement in progress, and asks its callers to try again; it is judged again then.
+  /// Ends the judgement in progress and asks its callers to try again, which repeats it.
   void stop();
 
-  /// Queues the test unless it is queued already; tests of different tokens take turns. `done` is
-  /// called once, from any thread. Throws Refusal 503 when too many wait.
+  /// Queues the test unless it is already queued; tokens take turns. Calls `done` once, from any
+  /// thread. Throws Refusal 503 if too many wait.
   void judge(const std::string& id, const std::string& token, Done done);
 
  private:
@@ -45,12 +44,12 @@ class Judgements {
   void decide(const std::string& id, const std::stop_token& stop);
   void accept_or_refuse(TestRecord test, const Manifest& manifest,
                         const std::filesystem::path& work);
-  /// What `result` answers, its comparison in test.answer["challenge"]; empty: no challenge. Why
-  /// it does not answer it is added to `reasons`.
+  /// The challenge that `result` answers, with its comparison in test.answer["challenge"]; empty if
+  /// none. If it does not answer it, the reason is added to `reasons`.
   [[nodiscard]] std::string answer_challenge(const TestRecord& test, const judge::RunResult& result,
                                              Json& reasons, Json& comparison);
   void refuse(TestRecord test, Json reasons);
-  void describe(const std::string& id);  // in its folder
+  void describe(const std::string& id);  // in the test's folder
 
   Records& records_;
   Uploads& uploads_;
@@ -60,7 +59,7 @@ class Judgements {
   std::condition_variable_any changed_;
   bool stopped_ = false;
   serve::FairQueue<std::string> queue_;
-  std::map<std::string, std::vector<Done>> waiting_;  // for those in the queue or being judged
+  std::map<std::string, std::vector<Done>> waiting_;  // for tests that are queued or being judged
   std::jthread thread_;
 };
 

@@ -105,7 +105,7 @@ Manifest parse_manifest(const Json& json, const ManifestLimits& limits) {
   std::uint64_t bytes = 0;
   for (const Json& entry : *files) {
     ManifestFile file = parse_file(entry, manifest.files.size());
-    // Held against what is left, so that the sum cannot overflow.
+    // Compared with the remainder, so that the sum cannot overflow.
     if (file.size > limits.bytes - bytes)
       throw serve::Refusal(413, "too_large",
                            fmt::format("the run has more than {}, which is what this tester takes",

@@ -27,16 +27,16 @@ struct ManifestLimits {
   std::uint64_t bytes = std::uint64_t{4} << 30;
 };
 
-/// Why `path` may not be a file of a run: "" when it may. It must be relative, in UTF-8, without
-/// "..", ".", empty parts, backslashes or control characters; at most 400 bytes, 8 parts.
+/// Why `path` may not be a run's file, or "". It must be relative, in UTF-8, without "..", ".",
+/// empty parts, backslashes or control characters, and have at most 400 bytes and 8 parts.
 [[nodiscard]] std::string path_fault(std::string_view path);
 
-/// Whether the server makes the file itself: it is accepted, but never read.
+/// Whether the server creates the file itself: it is then accepted but never read.
 [[nodiscard]] bool is_derived(std::string_view path);
 
 [[nodiscard]] Json to_json(const Manifest& manifest);
 
-/// Throws Refusal 400 when it is not valid, 413 when it is too large.
+/// Throws Refusal 400 if it is invalid, 413 if it is too large.
 [[nodiscard]] Manifest parse_manifest(const Json& json, const ManifestLimits& limits);
 
 }  // namespace assay::tester

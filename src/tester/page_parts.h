@@ -11,9 +11,9 @@
 
 namespace assay::tester {
 
-// What all pages of the tester are made of.
+// The parts of all the tester's pages.
 
-/// A whole page with the policy that nothing on it may run or be loaded. Forms lead to the tester
+/// A complete page with a policy under which nothing may run or be loaded. Forms lead to the tester
 /// itself.
 [[nodiscard]] serve::HttpResponse html_response(std::string_view title, const page::Html& body,
                                                 int status = 200);
@@ -21,12 +21,12 @@ namespace assay::tester {
                                          page::Html facts = {});
 [[nodiscard]] page::Html section(std::string_view title, const page::Html& content);
 [[nodiscard]] page::Html tests_table(const page::Table& table);
-/// INCOMPLETE for what is no verdict.
+/// INCOMPLETE for a text that is not a verdict.
 [[nodiscard]] judge::Validity validity_of(std::string_view text);
 [[nodiscard]] page::Html test_link(const std::string& id);
-/// The links to the tester's pages; `here` is the address of this one.
+/// The links to the tester's pages; `here` is this page's address.
 [[nodiscard]] page::Html navigation(std::string_view here);
-/// "Signed by …" in words; for people.
+/// "Signed by …", for people.
 [[nodiscard]] std::string signature_words(const std::string& fingerprint, const std::string& name);
 
 }  // namespace assay::tester

@@ -88,7 +88,7 @@ Html reasons_section(const Json& reasons) {
                  markup("<div class=\"board\">{}</div>", page::to_html(table, {.cards = true})));
 }
 
-// What was checked, by whom it is signed, and what that proves and what it cannot.
+// What was checked, who signed it, and what that can and cannot prove.
 Html evidence_section(const Json& evidence) {
   const Json& seal = member_at(evidence, "seal");
   const bool sealed = text_at(seal, "state") == "ok";
@@ -117,7 +117,7 @@ Html evidence_section(const Json& evidence) {
           page::scrolling(tests_table(table)));
 }
 
-// The comparison with the test that was to be measured again.
+// Compares the answer with the test that was to be repeated.
 Html answer_section(const Json& answer) {
   Html differs;
   for (const Json& text : list_at(answer, "differs"))
@@ -195,7 +195,7 @@ serve::HttpResponse list_page(const Json& list, const http::Query& query) {
       if (key == name) return value;
     return std::string();
   };
-  // The same list, but for these.
+  // The same list with these changes.
   const auto address = [&](const http::Query& changes) {
     http::Query out;
     for (const char* key : {"status", "text", "sort", "order", "per_page", "page"}) {

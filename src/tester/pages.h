@@ -10,11 +10,11 @@
 
 namespace assay::tester {
 
-// Plain HTML in the look of the reports: one file, no scripts, nothing loaded, all text escaped.
+// Plain HTML in the style of the reports: one file, no scripts, nothing loaded, all text escaped.
 
-/// `list` is what GET /api/v1/tests answers; `query` is kept in the links to other pages.
+/// `list` is the answer of GET /api/v1/tests; links to other pages keep `query`.
 [[nodiscard]] serve::HttpResponse list_page(const Json& list, const http::Query& query);
-/// `challenges`: those to measure this test again.
+/// `challenges` are those to repeat this test.
 [[nodiscard]] serve::HttpResponse test_page(const TestRecord& test,
                                             const std::vector<ChallengeRecord>& challenges = {});
 [[nodiscard]] serve::HttpResponse page_of(const serve::Refusal& refusal);

@@ -17,7 +17,7 @@ void Records::adopt(const TestRecord& test, const std::optional<Manifest>& manif
   const std::string now = iso_utc(wall_now_ns());
   const std::scoped_lock lock(lock_);
   Transaction transaction(database_);
-  // Nobody has this token's secret: it is there for its name, until it is rotated.
+  // Nobody has this token's secret: it only provides the name, until it is rotated.
   database_
       .prepare(
           "INSERT OR IGNORE INTO tokens (name, sha256, created, revoked) VALUES (?1, ?2, ?3, ?3)")

@@ -13,7 +13,7 @@ namespace assay::tester {
 
 namespace {
 
-// One bound value of a query; texts and numbers in the order of the question marks.
+// A bound value of a query; texts and numbers are in the order of the question marks.
 using Bound = std::variant<std::string, double, std::int64_t>;
 
 void bind_all(Statement& statement, const std::vector<Bound>& values) {
@@ -29,7 +29,7 @@ void bind_all(Statement& statement, const std::vector<Bound>& values) {
   }
 }
 
-// The tables of a question: prices and signers come from outside of the database.
+// The query's tables of prices and signers, which come from outside the database.
 std::string tables_of(const BoardTerms& terms, std::vector<Bound>& values) {
   std::string prices;
   for (const HourPrice& price : terms.prices) {
@@ -43,7 +43,7 @@ std::string tables_of(const BoardTerms& terms, std::vector<Bound>& values) {
     values.insert(values.end(), {signer.public_key, signer.name});
   }
   if (signers.empty()) signers = "SELECT NULL, NULL WHERE 0";
-  // Lines of one kind of work come in the order of their places: by `ranked`, `unit` and `behind`.
+  // Lines of the same kind of work are ordered by place: by `ranked`, `unit` and `behind`.
   return fmt::format(
       "WITH price(hardware, device, node) AS ({}), signer(public_key, name) AS ({}), "
       "line AS (SELECT e.*, r.run_id, r.fingerprint, r.machine, t.name, t.token, t.seq, "
@@ -92,7 +92,7 @@ std::string filter_of(const BoardQuery& query, std::vector<Bound>& values) {
 
 constexpr const char* kByPlace = "ranked DESC, unit, behind, seq DESC";
 
-// What is not known comes last in either direction.
+// Unknown values come last in either direction.
 std::string order_of(const BoardQuery& query) {
   const char* way = query.descending ? " DESC" : "";
   const auto by = [&](const char* column) {
@@ -159,7 +159,7 @@ BoardLine line_in(const Statement& row) {
   if (!row.is_null(20)) entry.per.energy_j = row.real(20);
   entry.per.energy_origin =
       parse_enum<judge::Origin>(row.text(21)).value_or(judge::Origin::claimed);
-  line.place = row.number(22);  // whether it has one; place_lines says which
+  line.place = row.number(22);  // nonzero if it has one; place_lines sets it
   line.test = row.text(23);
   line.name = row.text(24);
   line.by = row.text(25);
@@ -174,8 +174,8 @@ BoardLine line_in(const Statement& row) {
 
 }  // namespace
 
-// Of the same run only one test is shown: of those of whoever sent it first (the key that signed
-// it, else the token), the newest.
+// Of the tests of a run only one is shown: the newest by whoever sent it first (the key that signed
+// it, else the token).
 void Records::list_run(const std::string& run_id) {
   database_
       .prepare(
@@ -278,7 +278,7 @@ BoardPage Records::board(const BoardQuery& query, const BoardTerms& terms) {
 }
 
 std::int64_t Records::count_lines(const BoardQuery& query, const BoardTerms& terms) {
-  // Prices select nothing, and signers only what names them; without them it is much faster.
+  // Prices do not affect the selection, signers only if named; without them it is much faster.
   const bool by_signer = !query.signer.empty() || !query.text.empty();
   std::vector<Bound> values;
   const std::string tables =
@@ -292,7 +292,7 @@ std::int64_t Records::count_lines(const BoardQuery& query, const BoardTerms& ter
 
 namespace {
 
-/// The VALID lines of one kind of work, whatever a filter shows of them.
+/// The VALID lines of one kind of work, regardless of filters.
 class WorkGroup {
  public:
   void add(std::string test, std::string unit, Better better, double value,
@@ -308,7 +308,7 @@ class WorkGroup {
     front_ = pareto_front(points_, better);
   }
 
-  /// 1 and how many are better.
+  /// One more than the number of better ones.
   [[nodiscard]] std::int64_t place_of(const BoardEntry& entry) const {
     const auto unit = ranked_.find(entry.metric.unit);
     if (unit == ranked_.end()) return 0;
@@ -329,14 +329,14 @@ class WorkGroup {
   }
 
   std::map<std::string, std::vector<double>> ranked_;  // by unit
-  std::vector<std::string> tests_;                     // with their points
+  std::vector<std::string> tests_;                     // in the order of their points
   std::vector<ParetoPoint> points_;
   std::vector<bool> front_;
 };
 
 }  // namespace
 
-// Each kind of work on the page is looked at as a whole.
+// Ranks each kind of work on the page as a whole.
 void Records::place_lines(std::vector<BoardLine>& lines) {
   using Key = std::array<std::string, 4>;
   std::map<Key, std::vector<BoardLine*>> groups;
@@ -367,7 +367,7 @@ BoardChoices Records::board_choices() {
   constexpr std::size_t kMost = 500;
   const std::scoped_lock lock(lock_);
   BoardChoices out;
-  // All of them in one pass.
+  // Counts all of them in one pass.
   Statement rows = database_.prepare(
       "SELECT suite, case_name, hardware, count(*) FROM entries e JOIN results r ON r.test_id = "
       "e.test_id AND r.listed = 1 GROUP BY suite, case_name, hardware ORDER BY 1, 2, 3");

@@ -103,7 +103,7 @@ std::vector<StoredToken> read_tokens(const std::filesystem::path& file) {
     Statement rows = database.prepare("SELECT name, sha256, created, revoked FROM tokens");
     while (rows.step()) out.push_back({{rows.text(0), rows.text(2), rows.text(3)}, rows.text(1)});
   } catch (const Error&) {
-    // What can be read is all there is.
+    // Returns what could be read.
   }
   return out;
 }

@@ -52,7 +52,7 @@ CREATE TABLE files (
   PRIMARY KEY (test_id, n)
 ) WITHOUT ROWID;
 )";
-// Since schema 2.
+// Exists since schema 2.
 constexpr const char* kChallengeTable = R"(
 CREATE TABLE challenges (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -65,7 +65,7 @@ CREATE TABLE challenges (
 );
 CREATE INDEX challenges_by_test ON challenges(test_id, seq);
 )";
-// Since schema 3: what accepted tests show on the leaderboard, one row for each case.
+// Since schema 3: the leaderboard content of accepted tests, one row per case.
 constexpr const char* kBoardTables = R"(
 CREATE TABLE results (
   test_id TEXT PRIMARY KEY REFERENCES tests(id) ON DELETE CASCADE,
@@ -106,7 +106,7 @@ CREATE TABLE entries (
 ) WITHOUT ROWID;
 CREATE INDEX entries_by_case ON entries(suite, case_name, work, metric);
 )";
-// `answer` last, so that a list can leave it out.
+// `answer` comes last, so that a list can omit it.
 constexpr const char* kColumns =
     "id, token, name, system, ais, status, created, finished, verdict, run_id, suite, bytes";
 
@@ -224,7 +224,7 @@ TestPage Records::list(const TestQuery& query) {
   TestPage out;
   Statement count = database_.prepare("SELECT count(*) " + from);
   if (count.bind(1, status).bind(2, query.text).step()) out.total = count.number(0);
-  // What has no such value comes last in either direction.
+  // Missing values come last in either direction.
   Statement rows = database_.prepare(fmt::format(
       "SELECT {0}, seq, machine {1} ORDER BY {2} IS NULL OR {2} = '', {2} {3}, seq DESC LIMIT ?3 "
       "OFFSET ?4",
@@ -342,7 +342,7 @@ void Records::finish(const TestRecord& test, const std::string& challenge, const
         .bind(1, challenge)
         .bind(2, test.id)
         .run();
-  // A refused test's evidence is removed, so that it no longer takes up space.
+  // A refused test's evidence is removed and no longer takes up space.
   database_
       .prepare(
           "UPDATE tests SET status = ?2, finished = ?3, verdict = ?4, run_id = ?5, "

@@ -36,7 +36,7 @@ TestFile from_json(const Json& json, const std::string& id) {
   return out;
 }
 
-// The answer is the tester's own work; without it the result itself still is.
+// The answer is the tester's own work; without it, the result is still the tester's.
 TestFile from_result(const Json& result, TestFile known, const std::string& id) {
   TestRecord& test = known.test;
   test.id = id;
@@ -70,7 +70,7 @@ std::optional<TestFile> read_test_file(const fs::path& folder) {
   if (described) try {
       known = from_json(json, id);
     } catch (const std::exception&) {
-      described = false;  // its manifest is damaged: the result is what counts
+      described = false;  // its manifest is damaged, so the result decides
     }
   const bool finished = !known.test.finished.empty() && !known.test.answer.is_null();
   if (described && finished) return known;

@@ -7,8 +7,8 @@
 
 namespace assay::tester {
 
-/// tests/<id>/test.json: what the database says about a test and its manifest, beside its files, so
-/// that a test can be found again when the database is lost.
+/// tests/<id>/test.json: the database's content about a test and its manifest, stored beside the
+/// test's files so that it can be restored if the database is lost.
 struct TestFile {
   TestRecord test;
   std::optional<Manifest> manifest;
@@ -16,12 +16,12 @@ struct TestFile {
 
 inline constexpr const char* kTestFile = "test.json";
 
-/// Makes the folder when it is not there.
+/// Creates the folder if missing.
 void write_test_file(const std::filesystem::path& folder, const TestRecord& test,
                      const std::optional<Manifest>& manifest);
 
-/// What a folder says about its test: its test.json; where that is missing or damaged, its
-/// result.json, as an accepted test by "recovered". Nothing: neither can be read, or it is about
+/// A folder's description of its test: its test.json or, if that is missing or damaged, its
+/// result.json, as an accepted test by "recovered". Nothing if neither is readable, or it describes
 /// another test.
 [[nodiscard]] std::optional<TestFile> read_test_file(const std::filesystem::path& folder);
 

@@ -74,7 +74,7 @@ std::uint64_t Uploads::received(const std::string& id, std::int64_t n, const Man
   try {
     return received_locked(id, n, file);
   } catch (const serve::Refusal&) {
-    return 0;  // a wrong hash: it begins again
+    return 0;  // a wrong hash: starts over
   }
 }
 
@@ -85,7 +85,7 @@ std::uint64_t Uploads::received_locked(const std::string& id, std::int64_t n,
   std::error_code ec;
   if (fs::exists(path, ec)) return file.size;
   const std::uint64_t size = size_of(coming);
-  // A server that was killed may have received the whole file without checking it.
+  // A killed server may have received the whole file without checking it.
   if (size < file.size || !fs::exists(coming, ec)) return size;
   if (sha256_file(coming) != file.sha256) {
     fs::remove(coming, ec);
@@ -106,7 +106,7 @@ std::uint64_t Uploads::append(const std::string& id, std::int64_t n, const Manif
   const std::scoped_lock lock(lock_of(id, n));
   const fs::path path = file_path(id, n);
   const std::uint64_t before = received_locked(id, n, file);
-  // The answer to this part was lost, and it was sent again.
+  // The answer to this part was lost, and the part was sent again.
   const bool again = offset < before && offset + part.size() <= before;
   std::error_code ec;
   if (again || (offset == file.size && fs::exists(path, ec))) return before;
@@ -125,7 +125,7 @@ std::uint64_t Uploads::append(const std::string& id, std::int64_t n, const Manif
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) {
       const int error = errno;
-      // A part that was not written completely is dropped.
+      // Drops a part that was not written completely.
       if (::ftruncate(fd.get(), static_cast<off_t>(before)) != 0) disk_failed(coming, errno);
       disk_failed(coming, error);
     }
@@ -175,7 +175,7 @@ std::string unpack_zstd(const std::string& packed, std::size_t max) {
   const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(),
                                                                           &ZSTD_freeDStream);
   if (!stream) throw Error(ErrorKind::environment, "out of memory");
-  // The window, and so the memory, is bounded whatever the frame asks for.
+  // Bounds the window, and so the memory, whatever the frame asks for.
   ZSTD_DCtx_setParameter(stream.get(), ZSTD_d_windowLogMax, 23);
   std::string out;
   ZSTD_inBuffer in{packed.data(), packed.size(), 0};
@@ -188,7 +188,7 @@ std::string unpack_zstd(const std::string& packed, std::size_t max) {
       throw serve::Refusal(
           400, "bad_encoding",
           std::string("the body is not valid zstd: ") + ZSTD_getErrorName(expected));
-    // A frame that has ended has no more output, even if its end filled the piece.
+    // An ended frame has no more output, even if its end filled the piece.
     full = to.pos == to.size && expected != 0;
     if (to.pos > max - out.size())
       throw serve::Refusal(413, "too_large",

@@ -17,9 +17,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// No header line is longer than a path can be.
+// A header line is at most as long as a path.
 constexpr std::size_t kMaxHeader = 16 << 10;
-// What a login prints before the stream, in lines of any length.
+// Limits what a login prints before the stream, in lines of any length.
 constexpr std::size_t kMaxGreeting = 4 << 20;
 
 struct FreeReader {
@@ -48,7 +48,7 @@ LeftOut left_out_of(const Json& json) {
   return out;
 }
 
-// A stream comes from a node that may be broken or hostile: nothing is written outside the folder.
+// The stream may come from a broken or hostile node: nothing is written outside the folder.
 bool stays_inside(const std::string& name) {
   const fs::path path(name);
   if (name.empty() || path.is_absolute() || name.find('\0') != std::string::npos) return false;
@@ -62,18 +62,18 @@ bool stays_inside(const std::string& name) {
 struct Receiver::Impl {
   fs::path folder;
   std::unique_ptr<ZSTD_DCtx, FreeReader> context{ZSTD_createDCtx()};
-  std::vector<char> piece = std::vector<char>(kPiece);  // decoded, not checked yet
-  std::size_t filled = 0;                               // of it
+  std::vector<char> piece = std::vector<char>(kPiece);  // decoded, not yet checked
+  std::size_t filled = 0;                               // bytes of it in use
   std::string header;                                   // an unfinished line
   bool in_frame = false;
   UniqueFd file;
   fs::path path;
-  std::uint64_t at = 0;    // of the file
+  std::uint64_t at = 0;    // position in the file
   std::uint64_t size = 0;  // of the file
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
   bool begun = false;
-  std::size_t greeting = 0;  // bytes before the begin
+  std::size_t greeting = 0;  // bytes before the stream's begin
   bool complete = false;
   LeftOut left_out;
 
@@ -141,7 +141,7 @@ struct Receiver::Impl {
       if (filled > size - at || (stuck && left != 0))
         broken("the node sent more than it announced", path);
       if (left != 0) continue;
-      // Its checksum was right.
+      // The piece's checksum was right.
       try {
         write_all(file.get(), {piece.data(), filled}, path);
       } catch (const Error& error) {

@@ -22,15 +22,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Logs shrink to a tenth at the fastest level; higher ones gain little and cost the node's cores.
+// Logs shrink to a tenth at the fastest level; higher ones gain little and use the node's cores.
 constexpr int kLevel = 1;
-// What a rank's own results may need beside the limit of its log.
+// Room for a rank's own results beyond its log's limit.
 constexpr std::uint64_t kEvidenceRoom = 1ULL << 30;
 constexpr std::size_t kNamesShown = 8;
 constexpr std::size_t kNameShown = 500;
 
-/// Where the bytes go. A connection whose link is cut accepts none and reports no
-/// error.
+/// The destination of the bytes. A connection over a cut link accepts none and reports no error.
 class Output {
  public:
   Output(int fd, Nanoseconds silence) : fd_(fd), silence_(silence) {
@@ -75,8 +74,8 @@ class Compressor {
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
   }
 
-  // Compresses in one call, not as a stream: that neither copies its input nor searches across a
-  // ring buffer.
+  // Compresses in a single call rather than a stream, which would copy its input and search across
+  // a ring buffer.
   void write(std::string_view piece, const Output& output, const fs::path& path) {
     const std::size_t size =
         ZSTD_compress2(context_.get(), out_.data(), out_.size(), piece.data(), piece.size());
@@ -137,7 +136,7 @@ Sending plan_sending(const Have& files, std::uint64_t most) {
   std::vector<std::string> others;
   for (const auto& [name, size] : files) {
     const layout::RunFile* known = layout::find_run_file(layout::FilePlace::node, name);
-    // What the agent writes comes whatever its size: telemetry of a long run may be large.
+    // The agent's own files are sent at any size: a long run's telemetry may be large.
     const bool of_agent = name == layout::kTelemetry || name == layout::kEvidence;
     const bool evidence = known != nullptr && known->role == layout::FileRole::evidence &&
                           (of_agent || size <= most || size - most <= kEvidenceRoom);
@@ -164,7 +163,7 @@ void send_folder(const fs::path& folder, const Have& have, int fd, std::uint64_t
   const Output output(fd, silence);
   Compressor compressor;
   std::vector<char> buffer(kPiece);
-  output.write("\n");  // ends a line that something else began
+  output.write("\n");  // ends a line that something else may have begun
   send_line({{"begin", true}}, output);
   const Have files = list_files(folder);
   const Sending sending = plan_sending(files, most);

@@ -15,7 +15,7 @@ const Option* find_option(const std::vector<Option>& options, const std::string&
   return found == options.end() ? nullptr : &*found;
 }
 
-// The options of the workload's task, without what differs for the workload.
+// The options of the workload's task, without the workload's changes.
 std::vector<Option> task_options(const Workload& workload) {
   Workload plain = workload;
   plain.defaults.clear();
@@ -26,7 +26,7 @@ std::string meaning(const std::string& about, const std::string& range) {
   return range.empty() ? about : about + " (" + range + ")";
 }
 
-// A name that YAML would take for something else is quoted.
+// Quotes a name that YAML would take for something else.
 std::string yaml_key(const std::string& name) {
   return name == "null" ? "'null'" : name;
 }
@@ -41,7 +41,7 @@ void append_task(std::string& text, const std::vector<Option>& options) {
   }
 }
 
-// {KEY: [least, most]} or {KEY: [words]}, of what not every value fits.
+// {KEY: [least, most]} or {KEY: [words]}, for options that restrict their values.
 void append_ranges(std::string& text, const std::vector<Option>& options) {
   std::string ranges;
   for (const Option& option : options) {
@@ -56,11 +56,10 @@ void append_ranges(std::string& text, const std::vector<Option>& options) {
     text += "  ranges: # the least and the most of numbers, the words of texts\n" + ranges;
 }
 
-// One row of a table: an option, what it may be, and the workloads by the default that they give
-// it.
+// A table row: an option, its range, and the workloads by the default they give it.
 struct Row {
   Option option;
-  std::vector<std::pair<std::string, std::vector<std::string>>> ranges;  // differ between tasks
+  std::vector<std::pair<std::string, std::vector<std::string>>> ranges;  // differ by task
   std::vector<std::pair<std::string, std::vector<std::string>>> defaults;
 };
 
@@ -68,7 +67,7 @@ Row& row_of(std::vector<Row>& rows, const Option& option) {
   const auto found =
       std::ranges::find_if(rows, [&](const Row& row) { return row.option.key == option.key; });
   if (found != rows.end()) return *found;
-  // With its section, whichever task brings it.
+  // Keeps it with its section, whichever task adds it.
   const auto last = std::ranges::find_if(rows.rbegin(), rows.rend(), [&](const Row& row) {
     return row.option.section == option.section;
   });
@@ -79,7 +78,7 @@ std::string shown(const std::string& value) {
   return value == "''" ? "–" : "`" + value + "`";
 }
 
-// The default of most workloads, then those that differ.
+// The default of most workloads, then the others.
 std::string defaults_cell(Row row) {
   std::ranges::stable_sort(row.defaults, std::greater<>(),
                            [](const auto& entry) { return entry.second.size(); });
@@ -99,7 +98,7 @@ void add_to(std::vector<std::pair<std::string, std::vector<std::string>>>& group
     groups.push_back({value, {workload}});
 }
 
-// Where every number fits for some workloads, those for which it does not are named.
+// If some workloads allow every number, names those that do not.
 std::string ranges_of(const Row& row) {
   const bool all_bound =
       std::ranges::none_of(row.ranges, [](const auto& entry) { return entry.first.empty(); });
@@ -166,7 +165,7 @@ std::string to_markdown(const std::vector<Workload>& workloads) {
   for (const Workload& workload : workloads)
     for (const Option& option : options_of(workload)) {
       Row& row = row_of(rows, option);
-      // A task that says more than another about the same option says it for both.
+      // If a task describes an option in more detail than another, its text serves both.
       if (option.about.text.starts_with(row.option.about.text)) row.option.about = option.about;
       add_to(row.ranges, option.range, workload.name);
       add_to(row.defaults, option.value, workload.name);

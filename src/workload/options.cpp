@@ -18,14 +18,14 @@ const config::Node* given(const config::Node& mapping, const std::string& key) n
   return node == nullptr || node->is_null() ? nullptr : node;
 }
 
-// Always with a point or an exponent, which distinguishes a number from a whole number.
+// Always includes a point or an exponent, to distinguish it from a whole number.
 std::string real_text(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }
 
-// "1 … 100"; a limit that only rejects nonsense is not shown.
+// "1 … 100"; omits a limit that only rejects nonsense.
 template <typename T>
 std::string range_text(T min, T max) {
   constexpr double kAsGoodAsNone = 1e6;

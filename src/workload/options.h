@@ -10,48 +10,47 @@
 
 namespace assay::workload {
 
-/// What a program documents about an option besides its values.
+/// A program's documentation of an option, apart from its values.
 struct About {
   About(const char* one_line) : text(one_line) {}
   std::string text;  ///< one line
-  /// Whether the ranks of one run may have different values: places of files, threads, time limits.
+  /// Whether the ranks of a run may have different values: paths, threads, time limits.
   bool per_rank = false;
 };
 [[nodiscard]] About per_rank(const char* one_line);
 
-/// An option that a program has asked for.
+/// An option that a program has read.
 struct Option {
   std::string section;
   std::string key;
-  std::string value;  ///< in effect, as YAML: the default when nothing is configured
+  std::string value;  ///< in effect, as YAML; the default if not configured
   std::string range;  ///< "1 … 100" or the choices; empty: any text, true or false
   About about;
   std::optional<config::Bounds> bounds;  ///< nothing: any text, true or false
-  bool automatic = false;                ///< a number that may also be the word auto
+  bool automatic = false;                ///< a number that may also be the word "auto"
 };
 
-/// A workload's configuration: one mapping in a JSON or YAML file, every key optional. Reading an
-/// option is also what declares it: name, default, range and one line of documentation are in
-/// that call and nowhere else. All errors are of kind config, at file:line:column.
+/// A workload's configuration: a mapping in a JSON or YAML file with optional keys. Reading an
+/// option also declares it: name, default, range and a line of documentation are in that call and
+/// nowhere else. All errors are of kind config, at file:line:column.
 class Options {
  public:
-  /// "" is the empty configuration.
+  /// "" means an empty configuration.
   explicit Options(const std::string& path);
-  /// For tests and for configurations that are not in a file.
+  /// For tests, and for configurations that are not in a file.
   static Options from_text(const std::string& text);
 
-  /// What differs from the defaults that the reading calls give: a YAML mapping. Before any of
-  /// them.
+  /// Overrides the defaults of the reading calls with a YAML mapping. Must precede them.
   void set_defaults(const std::string& yaml);
-  /// Sets an option as the file would.
+  /// Sets an option as if it were in the file.
   void set(const std::string& key, const std::string& value);
 
-  /// The following options belong to this section of the documentation.
+  /// Assigns the following options to this section of the documentation.
   void section(std::string name) { section_ = std::move(name); }
 
   [[nodiscard]] std::int64_t integer(const std::string& key, std::int64_t fallback,
                                      std::int64_t min, std::int64_t max, About about);
-  /// The same, or the word auto: nothing then.
+  /// The same, but also accepts the word "auto", which yields nothing.
   [[nodiscard]] std::optional<std::int64_t> integer_or_auto(const std::string& key,
                                                             std::int64_t fallback, std::int64_t min,
                                                             std::int64_t max, About about);
@@ -64,15 +63,15 @@ class Options {
   [[nodiscard]] std::vector<double> numbers(const std::string& key, std::vector<double> fallback,
                                             double min, double max, About about);
 
-  /// Call when all keys have been read: what has not been asked for is an unknown key.
+  /// Must be called after all keys were read: any other key is unknown.
   void reject_unknown() const;
-  /// Whether the configuration itself, not a default, gives the key.
+  /// Whether the configuration itself, not a default, sets the key.
   [[nodiscard]] bool has(const std::string& key) const noexcept;
   [[nodiscard]] const std::vector<Option>& declared() const noexcept { return declared_; }
-  /// What was read, defaults included, one `key: value` a line; without what may differ between
-  /// ranks.
+  /// All options read, including defaults, one `key: value` per line, except those that may differ
+  /// between ranks.
   [[nodiscard]] std::string terms() const;
-  /// Throws an Error of kind config at the key, or at the file when it is not given.
+  /// Throws an Error of kind config at the key, or at the file if the key is not set.
   [[noreturn]] void fail(const std::string& key, const std::string& message,
                          const std::string& advice = {}) const;
 

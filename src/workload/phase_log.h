@@ -8,16 +8,16 @@
 
 namespace assay::workload {
 
-/// Says on the PerfLog how long the phases of a program take, one after the other: each begins
-/// where the one before it ended. One thread; the writer lives longer.
+/// Logs how long the consecutive phases of a program take, each beginning where the previous one
+/// ended. Single-threaded; the writer must outlive this.
 class PhaseLog {
  public:
   explicit PhaseLog(perflog::Writer& log, std::int64_t since_ns = mono_now_ns()) noexcept
       : log_(log), since_ns_(since_ns) {}
 
-  /// The next phase begins now, not at the end of the one before.
+  /// Starts the next phase now rather than at the end of the previous one.
   void begin() noexcept { since_ns_ = mono_now_ns(); }
-  /// The phase that went on until now was `name`, as docs/perflog.md lists them.
+  /// Ends the phase `name`, one of those listed in docs/perflog.md.
   void end(std::string_view name) {
     const std::int64_t now = mono_now_ns();
     log_.phase(name, seconds(Nanoseconds(now - since_ns_)));

@@ -5,8 +5,8 @@
 
 namespace assay::workload {
 
-/// This process's place among the ranks, from the environment that torchrun, srun and Assay set:
-/// RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT. Without RANK and WORLD_SIZE: alone.
+/// This process's place among the ranks, from the environment set by torchrun, srun and Assay:
+/// RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT. Without RANK and WORLD_SIZE it is alone.
 struct Place {
   int rank = 0;
   int world_size = 1;
@@ -21,7 +21,7 @@ struct Place {
   [[nodiscard]] bool alone() const noexcept { return world_size == 1; }
 };
 
-/// Throws Error of kind usage when the variables make no sense: which one, what it holds.
+/// Throws Error of kind usage if a variable is invalid, with its name and value.
 [[nodiscard]] Place place_from_environment();
 
 }  // namespace assay::workload

@@ -16,13 +16,13 @@ namespace assay::workload {
 namespace {
 
 std::atomic<int> g_stop_signal = 0;
-static_assert(std::atomic<int>::is_always_lock_free);  // set by a handler, too
+static_assert(std::atomic<int>::is_always_lock_free);  // also set by a handler
 
 void on_stop(int signal) {
   g_stop_signal = signal;
 }
 
-/// Wakes those who sleep. Never destroyed: the thread that waits for signals outlives main().
+/// Wakes sleeping threads. Never destroyed, because the signal thread outlives main().
 struct Sleepers {
   std::mutex mutex;
   std::condition_variable woken;
@@ -49,7 +49,7 @@ Sleepers& sleepers() {
 }  // namespace
 
 void handle_stop_signals() {
-  // For threads that were there before, and where no thread can be had for the others.
+  // For earlier threads, and for all if no signal thread can be created.
   struct sigaction action {};
   action.sa_handler = on_stop;
   action.sa_flags = SA_RESTART;
@@ -57,8 +57,8 @@ void handle_stop_signals() {
   ::sigaction(SIGTERM, &action, nullptr);
   ::sigaction(SIGINT, &action, nullptr);
 
-  // oneDNN's products keep their stack pointer elsewhere while they compute: a handler's frame
-  // would be written into the heap. So no thread that computes takes a signal.
+  // oneDNN's products move their stack pointer while computing, so a handler's frame would be
+  // written into the heap. Computing threads therefore take no signals.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);

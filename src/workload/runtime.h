@@ -7,28 +7,28 @@
 
 namespace assay::workload {
 
-/// Makes SIGTERM and SIGINT request an end instead of killing. A thread of its own takes them; the
-/// caller and the threads that it starts later have them blocked. Call it before others are
-/// started.
+/// Makes SIGTERM and SIGINT request an end instead of killing. A separate thread takes them; they
+/// are blocked in the caller and the threads it starts later. Must be called before starting other
+/// threads.
 void handle_stop_signals();
 
-/// The signal that asked for an end, or 0.
+/// The signal that requested an end, or 0.
 [[nodiscard]] int stop_signal() noexcept;
 
-/// Sleeps until CLOCK_MONOTONIC reaches `mono_ns`, or a stop is requested.
+/// Sleeps until CLOCK_MONOTONIC reaches `mono_ns` or a stop is requested.
 void sleep_until(std::int64_t mono_ns) noexcept;
 
-/// The exit code of a workload that ran as far as it should: 0, or 128 + signal when it was asked
-/// to stop before, or 1 (with a message) when its log could not be written.
+/// The exit code of a workload that ran as far as it should: 0, 128 + signal if it was asked to
+/// stop, or 1 (with a message) if its log could not be written.
 [[nodiscard]] int exit_code(const perflog::Writer& writer) noexcept;
-/// The exit code of a program that ends with this error; that of the signal when a rank that was
-/// asked to stop finds the others gone.
+/// The exit code for this error; the signal's if a rank that was asked to stop finds the others
+/// gone.
 [[nodiscard]] int exit_code(const Error& error) noexcept;
 
-/// Prints the error after the program's name; gives the exit code.
+/// Prints the error after the program's name; returns the exit code.
 int report(const Error& error) noexcept;
 
-/// report(), then the process ends at once: for threads that find that it cannot go on.
+/// Calls report() and ends the process at once, for threads that find that it cannot continue.
 [[noreturn]] void end_with(const Error& error);
 
 }  // namespace assay::workload

@@ -11,20 +11,20 @@
 
 namespace assay::workload {
 
-/// One workload of a program.
+/// A workload of a program.
 struct Workload {
   std::string name;
-  /// The task whose options it has: workloads of one task differ only in their defaults.
+  /// The task that defines its options: workloads of a task differ only in their defaults.
   std::string task;
-  /// A YAML mapping: what differs from the defaults of the task's options.
+  /// A YAML mapping that overrides the defaults of the task's options.
   std::string defaults;
-  /// Reads all options and does nothing else. Throws Error of kind config.
+  /// Only reads all options. Throws Error of kind config.
   std::function<void(Options&)> read;
-  /// Runs one rank to its end, its PerfLog on the writer; gives the exit code of the process.
+  /// Runs one rank to its end, with its PerfLog on the writer; returns the process's exit code.
   std::function<int(Options&, const Place&, perflog::Writer&)> run;
 };
 
-/// A workload that is a task of its own: Settings(Options&) reads its options.
+/// A workload that is its own task: Settings(Options&) reads its options.
 template <class Settings>
 [[nodiscard]] Workload single_workload(const std::string& name,
                                        int (*run)(const Settings&, const Place&,
@@ -43,7 +43,7 @@ template <class Settings>
 [[nodiscard]] std::vector<Option> options_of(const Workload& workload);
 
 /// Runs this process's rank of a workload with the configuration in `config_path` ("": none);
-/// `settings` count as if they were in the file.
+/// `settings` count as part of the file.
 [[nodiscard]] int run(const Workload& workload, const std::string& config_path,
                       const std::vector<std::pair<std::string, std::string>>& settings = {});
 

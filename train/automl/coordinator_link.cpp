@@ -26,9 +26,9 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-// How often a waiting thread looks whether it should give up.
+// How often a waiting thread checks whether it should give up.
 constexpr milliseconds kLook{100};
-// Older drops are of trials that have long ended.
+// Older drops belong to trials that ended long ago.
 constexpr std::size_t kMaxDropped = 64;
 
 struct Target {
@@ -53,7 +53,7 @@ Target parse(const std::string& address) {
   return target;
 }
 
-// A socket that is connected by `deadline`, or why not.
+// A socket connected by `deadline`; otherwise, sets `why`.
 UniqueFd try_connect(const Target& target, Clock::time_point deadline, std::string& why) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -159,7 +159,7 @@ void Connection::broken(const std::string& what, const std::string& advice, bool
   changed_.notify_all();
 }
 
-// Sends as much as the socket takes.
+// Sends as much as the socket accepts.
 void Connection::flush() {
   for (;;) {
     if (sent_ == sending_.size()) {
@@ -200,7 +200,7 @@ void Connection::handle(const automl::CoordinatorMessage& message) {
       throw Error(ErrorKind::round_failed, fmt::format("trial {} was not asked for", trial->trial),
                   where_);
     --asked_;
-    std::erase(dropped_, trial->trial);  // another attempt of it
+    std::erase(dropped_, trial->trial);  // this is another attempt of it
     trial_ = *trial;
   }
   if (const auto* drop = std::get_if<automl::Drop>(&message)) {
@@ -262,7 +262,7 @@ void Connection::serve() {
           return;
       }
       if (Clock::now() >= next_alive) {
-        // After what is being sent: a line in the middle of raw bytes would be taken for them.
+        // Queued after the current output: a line within raw bytes would be taken for part of them.
         send(automl::Alive{progress_.load(std::memory_order_relaxed)});
         next_alive = Clock::now() + options_.alive;
       }

@@ -22,10 +22,10 @@ namespace {
 
 using automl::Graph;
 
-// Steps between two times that the ranks of a group ask each other whether to go on.
+// Steps between two occasions on which a group's ranks agree whether to go on.
 constexpr std::int64_t kAgreeEvery = 10;
 
-// Ends a trial without an error; not an Error, so that nothing takes it for one.
+// Ends a trial without an error; not derived from Error, so that nothing takes it for one.
 struct Ended {};
 
 double since(std::int64_t begin_ns) {
@@ -45,13 +45,13 @@ void check_fits(const Graph& graph, const data::ImageSetInfo& info) {
                                                out.values(), info.name, info.classes));
 }
 
-// What a trial is trained with besides its graph.
+// A trial's settings besides its graph.
 struct TrialSettings {
   data::ImageSetOptions images;
   Settings training;
 };
 
-// A key that trainings have, but trials do not, is explained.
+// Explains a key that trainings have but trials do not.
 void reject_others(const workload::Options& options) try {
   options.reject_unknown();
 } catch (const Error&) {
@@ -67,8 +67,8 @@ void reject_others(const workload::Options& options) try {
   throw;
 }
 
-// The data configuration of an experiment has options of the image workloads. Throws Error of kind
-// usage for one that cannot be.
+// An experiment's data configuration has the image workloads' options. Throws Error of kind usage
+// for an invalid one.
 TrialSettings read_trial(const automl::Trial& trial) {
   try {
     workload::Options options = workload::Options::from_text(dump_line(trial.data));
@@ -96,7 +96,7 @@ TrialSettings read_trial(const automl::Trial& trial) {
 
 }  // namespace
 
-// One trial: everything that goes with it.
+// One trial with everything that belongs to it.
 class TrialRunner::Training {
  public:
   Training(TrialRunner& runner, const automl::Trial& trial, const Callbacks& callbacks,
@@ -110,7 +110,7 @@ class TrialRunner::Training {
         group_(runner.group_) {}
 
   void run();
-  /// Samples, also of an epoch that was cut off.
+  /// Counts samples of an interrupted epoch too.
   [[nodiscard]] std::int64_t trained() const {
     return loop_ ? static_cast<std::int64_t>(loop_->samples()) * group_.size() : 0;
   }
@@ -142,7 +142,7 @@ class TrialRunner::Training {
   double best_ = -1;
 };
 
-// Ranks that train together have to end together: one that left alone would be waited for.
+// Ranks that train together must end together: the others would wait for one that left.
 void TrialRunner::Training::agree(bool ended) {
   const std::vector<std::int64_t> all = group_.communicator().sum(
       std::vector<std::int64_t>{ended ? 1 : 0, bad_loss_.empty() ? 0 : 1});
@@ -186,7 +186,7 @@ void TrialRunner::Training::check_loss(std::int64_t step, double loss) {
   loss_sum_ += loss;
 }
 
-// What one rank cannot do (damaged weights of a parent) is none's: the others would wait for it.
+// If one rank fails (a parent's damaged weights), all do: the others would wait for it.
 void TrialRunner::Training::prepare() {
   std::exception_ptr failure;
   try {
@@ -200,7 +200,7 @@ void TrialRunner::Training::prepare() {
   loop_ = std::make_unique<StepLoop>(
       settings_, *task_, group_.communicator(), runner_.device_, nullptr,
       [this](std::int64_t step, double loss) { check_loss(step, loss); });
-  // Dropout differs between devices.
+  // Dropout must differ between devices.
   if (!group_.alone())
     torch::manual_seed(settings_.seed * 1'000'003 +
                        static_cast<std::uint64_t>(group_.place().rank));
@@ -220,7 +220,7 @@ void TrialRunner::Training::build() {
   model_ = std::make_shared<GraphModelImpl>(trained);
   if (trial_.parent && callbacks_.parent) inherit_weights(graph);
   const auto forward = [this](const torch::Tensor& x) {
-    // Steps are checked before they begin: nothing may be thrown while one is captured as a graph.
+    // Checked before a step begins: nothing may be thrown while one is captured as a graph.
     if (!model_->is_training() && is_ended() && group_.alone()) throw Ended{};
     return model_->forward(x);
   };
@@ -259,7 +259,7 @@ void TrialRunner::Training::train_epoch() {
                         {{"trial", trial_.trial}, {"trial_steps", loop_->steps()}});
 }
 
-// Gives the loss on the held-out data.
+// Returns the loss on the held-out data.
 double TrialRunner::Training::validate(int epoch) {
   const std::int64_t begin = mono_now_ns();
   Evaluation evaluation = task_->evaluate();

@@ -16,41 +16,40 @@
 
 namespace assay::train {
 
-/// Trains trials one after another on one device, or this rank's share of them when its group is of
-/// several; the numbers that callbacks get are then those of the whole group. The data are opened
-/// with the first trial and stay until one asks for others. One thread.
+/// Trains trials one after another on one device, or this rank's share of them in a group of
+/// several, in which case callbacks get the numbers of the whole group. The data is opened with the
+/// first trial and kept until a trial needs other data. Single-threaded.
 class TrialRunner {
  public:
-  /// `group` and `log` must outlive this. threads: of libtorch, 0 for this rank's share.
+  /// `group` and `log` must outlive this. `threads` is for libtorch; 0 means this rank's share.
   TrialRunner(torch::Device device, std::int64_t threads, const workload::Place& place,
               TrialGroup& group, perflog::Writer& log);
 
   struct Callbacks {
-    /// The parent's weights, or nothing when there are none. An Error of kind config fails the
-    /// trial.
+    /// The parent's weights, or nothing. An Error of kind config fails the trial.
     std::function<std::optional<GraphWeights>(const automl::Parent&, const automl::Graph&)> parent;
-    /// What a trial with a parent begins with; before its first batch.
+    /// The initial state of a trial with a parent; called before its first batch.
     std::function<void(const automl::Inherited&)> inherited{};
     std::function<void(const automl::Epoch&)> epoch;
-    /// Asked at every step; true ends the trial as failed, on all ranks of the group.
+    /// Checked at every step; true ends the trial as failed, on all ranks of the group.
     std::function<bool()> ended;
-    /// The trial is over; its memory and threads are given back after this.
+    /// The trial is over; its memory and threads are released afterwards.
     std::function<void(const automl::Done&)> over;
   };
   struct Outcome {
-    automl::Done done;        ///< wait_s is left to the caller
-    std::int64_t end_ns = 0;  ///< of the trial, on the monotonic clock
-    GraphWeights weights;     ///< of the epoch of the best accuracy; empty when there was none
-    std::optional<automl::Graph> graph;  ///< of the search; nothing when it could not be read
+    automl::Done done;                   ///< wait_s is set by the caller
+    std::int64_t end_ns = 0;             ///< of the trial, on the monotonic clock
+    GraphWeights weights;                ///< of the most accurate epoch; empty if there was none
+    std::optional<automl::Graph> graph;  ///< of the search; nothing if unreadable
   };
 
-  /// A trial that cannot be trained (graph or hyper-parameters impossible, loss not finite, out of
-  /// memory, ended) is an outcome, not an error. Throws Error for what would hit every trial: of
-  /// kind usage for a wrong data configuration, of kind environment for data that are missing.
+  /// A trial that cannot be trained (impossible graph or hyper-parameters, loss not finite, out of
+  /// memory, ended) is an outcome, not an error. Throws Error for what would affect every trial: of
+  /// kind usage for a wrong data configuration, of kind environment for missing data.
   [[nodiscard]] Outcome run(const automl::Trial& trial, const Callbacks& callbacks);
 
   [[nodiscard]] std::int64_t epochs() const noexcept { return epochs_; }  ///< of all trials
-  [[nodiscard]] double samples() const noexcept { return samples_; }      ///< trained on, of all
+  [[nodiscard]] double samples() const noexcept { return samples_; }      ///< trained on, in all
 
  private:
   class Training;

@@ -11,11 +11,11 @@
 namespace assay::train {
 namespace {
 
-// Ranks that wait for each other longer than this have lost their way: one failed where the others
-// did not. That a rank is gone is noticed much earlier.
+// Ranks that wait longer for each other are out of step: one failed where the others did not. A
+// lost rank is noticed much earlier.
 constexpr std::chrono::minutes kOperationLimit{30};
 
-// A node's groups are neighbors, so that each has its own rank 0 on this machine.
+// A node's groups consist of neighboring ranks, so each has its rank 0 on this machine.
 workload::Place group_place(const workload::Place& place, int devices) {
   if (devices < 1 || place.world_size % devices != 0)
     throw Error(ErrorKind::usage,

@@ -9,26 +9,25 @@
 
 namespace assay::train {
 
-/// The ranks of one node that are one worker: they train every trial together, data parallel. The
-/// first leads, which means that it speaks with the coordinator; the others do what it says. One
-/// rank alone is a group, too, and then nothing is sent. All of them make the same calls in the
-/// same order. One thread.
+/// The ranks of a node that form one worker and train every trial together, data parallel. The
+/// first one leads: it talks to the coordinator, and the others follow it. A single rank is also a
+/// group and sends nothing. All ranks must make the same calls in the same order. Single-threaded.
 class TrialGroup {
  public:
-  /// `devices` ranks each. Throws Error of kind usage when the ranks cannot be shared out so, else
-  /// as Communicator does. A rank that is lost ends the process, with its name.
+  /// Each group has `devices` ranks. Throws Error of kind usage if the ranks cannot be divided that
+  /// way, else like Communicator. A lost rank ends the process and is named.
   TrialGroup(const workload::Place& place, int devices, torch::Device device);
 
   [[nodiscard]] const workload::Place& place() const noexcept { return place_; }  ///< in the group
   [[nodiscard]] int size() const noexcept { return place_.world_size; }
   [[nodiscard]] bool alone() const noexcept { return place_.alone(); }
   [[nodiscard]] bool leads() const noexcept { return place_.rank == 0; }
-  [[nodiscard]] int worker() const noexcept { return worker_; }  ///< its number among the groups
+  [[nodiscard]] int worker() const noexcept { return worker_; }  ///< this group's number
   [[nodiscard]] Communicator& communicator() noexcept { return communicator_; }
 
-  /// The leader's text, on all.
+  /// Returns the leader's text on all ranks.
   [[nodiscard]] std::string share(std::string text);
-  /// Whether it is so on any of them.
+  /// Whether it is true on any rank.
   [[nodiscard]] bool any(bool here);
 
  private:

@@ -29,7 +29,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kBeforeReturn{500};
 constexpr Nanoseconds kSayWait = std::chrono::minutes(1);
-// What the first rank of a group says instead of a trial.
+// Sent by the first rank of a group instead of a trial.
 constexpr const char* kWait = "wait";
 constexpr const char* kStop = "stop";
 
@@ -89,7 +89,7 @@ struct Coordinator {
   }
 };
 
-// The weights of the last few trials that were trained or fetched here.
+// The weights of the last few trials trained or fetched here.
 class Cache {
  public:
   explicit Cache(std::size_t size) : size_(size) {}
@@ -146,7 +146,7 @@ class Worker {
   void follow();
   void say_wait();
   void train(const automl::Trial& trial);
-  /// Whether a trial was cut off because this worker ends.
+  /// Whether a trial was interrupted because this worker is ending.
   [[nodiscard]] bool cut_off(const automl::Done& done) {
     return !done.ok && (give_up() || connection_->stopped() || connection_->is_broken());
   }
@@ -162,7 +162,7 @@ class Worker {
   Coordinator coordinator_;
   automl::Hello hello_;
   std::unique_ptr<Connection> connection_;
-  std::int64_t idle_ns_ = 0;  // since when there is nothing to train
+  std::int64_t idle_ns_ = 0;  // when the worker became idle
   std::int64_t said_ns_ = 0;  // when the group was last told to wait
   std::int64_t trials_ = 0;
   std::int64_t failed_ = 0;
@@ -181,7 +181,7 @@ std::optional<GraphWeights> Worker::parent(const automl::Parent& parent,
     cache_.put(parent.trial, weights);
     return *weights;
   } catch (const Error& error) {
-    // Does not concern other trials.
+    // Other trials are not affected.
     throw Error(ErrorKind::config, error.message(), where);
   }
 }
@@ -198,13 +198,13 @@ void Worker::train(const automl::Trial& trial) {
         connection_->progressed();
         return give_up() || connection_->ended(id);
       },
-      // The next trial is on its way while this one is cleared away and its weights go out.
+      // Requests the next trial while this one is cleaned up and its weights are sent.
       [this](const automl::Done& done) {
         if (!cut_off(done)) connection_->ask();
       }};
   TrialRunner::Outcome outcome = runner_.run(trial, callbacks);
   idle_ns_ = outcome.end_ns;
-  // No verdict on it: another worker may train it.
+  // Not a verdict: another worker may train it.
   if (cut_off(outcome.done)) return;
   outcome.done.wait_s = wait_s;
   ++trials_;
@@ -223,7 +223,7 @@ void Worker::train(const automl::Trial& trial) {
   connection_->send(outcome.done);
 }
 
-// The others of the group wait for a trial only so long.
+// The rest of the group waits for a trial only for a limited time.
 void Worker::say_wait() {
   const std::int64_t now = mono_now_ns();
   if (group_.alone() || now - said_ns_ < kSayWait.count()) return;
@@ -255,7 +255,7 @@ void Worker::lead() {
       if (!error.was_cut || give_up()) throw;
       std::fprintf(stderr, "assay-train: %s; this worker connects again\n", error.what());
     }
-    // Not at once: a coordinator that closes every connection is not to be flooded.
+    // Waits, so as not to flood a coordinator that closes every connection.
     std::this_thread::sleep_for(kBeforeReturn);
     connect();
   }

@@ -33,7 +33,7 @@ bool amx_usable(const AmxAnswers& answers) noexcept {
 bool keep_onednn_from_broken_amx() noexcept {
   const AmxAnswers answers = ask_processor();
   if (!answers.tiles || amx_usable(answers)) return false;
-  // The second name is that of older versions, which newer ones still read.
+  // The second name is from older versions and is still read by newer ones.
   for (const char* const name : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"})
     if (std::getenv(name) != nullptr) return false;
   return ::setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", 0) == 0;

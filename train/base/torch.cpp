@@ -7,7 +7,7 @@
 namespace assay::train {
 namespace {
 
-// Before main, in every program with libtorch, tests too: oneDNN reads its limit once.
+// Before main, in every program with libtorch, even tests: oneDNN reads its limit only once.
 [[maybe_unused]] const bool amx_is_avoided = keep_onednn_from_broken_amx();
 
 }  // namespace
@@ -64,7 +64,7 @@ void set_autocast(torch::DeviceType device, bool enabled, torch::ScalarType type
 #endif
 
 bool is_out_of_memory(const std::exception& error) noexcept {
-  // libtorch throws different types for it on different devices and versions; the text is stable.
+  // libtorch's exception types for it vary by device and version; the text is stable.
   const std::string_view text = error.what();
   return text.find("out of memory") != std::string_view::npos ||
          text.find("not enough memory") != std::string_view::npos ||
@@ -77,7 +77,7 @@ std::string first_line(const std::exception& error) {
   const std::string text =
       torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
   std::string line = text.substr(0, text.find('\n'));
-  // After what was asked for, the allocator of CUDA goes on with statistics and its own knobs.
+  // CUDA's allocator appends statistics and advice about its own settings.
   if (is_out_of_memory(error)) line = line.substr(0, line.find(". GPU "));
   return line;
 }

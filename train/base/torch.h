@@ -1,6 +1,6 @@
 #pragma once
 
-// libtorch as all of train/ uses it; precompiled (train/CMakeLists.txt).
+// libtorch as used in all of train/; precompiled (train/CMakeLists.txt).
 #include <string>
 
 #include <ATen/autocast_mode.h>
@@ -8,12 +8,12 @@
 
 namespace assay::train {
 
-/// "libtorch 1.13.0, Gloo" with what this build offers; for --version.
+/// "libtorch 1.13.0, Gloo" with this build's features, for --version.
 [[nodiscard]] std::string torch_description();
 
-/// Whether operators on `device` are cast to a lower precision in this thread now.
+/// Whether operators on `device` are currently cast to a lower precision in this thread.
 [[nodiscard]] bool autocast_enabled(torch::DeviceType device);
-/// The type that they are cast to then.
+/// The type to which they are cast.
 [[nodiscard]] torch::ScalarType autocast_type(torch::DeviceType device);
 void set_autocast(torch::DeviceType device, bool enabled, torch::ScalarType type);
 

@@ -10,11 +10,11 @@
 
 namespace assay::train {
 
-// What one update of the parameters computes with; for the kernels of every kind of device.
+// The inputs to an update of the parameters, for the kernels of every kind of device.
 
 struct SgdTerms {
   float rate = 0;   ///< learning rate
-  float scale = 1;  ///< multiplies the gradient first
+  float scale = 1;  ///< multiplies the gradient beforehand
   float decay = 0;  ///< weight decay, added to the gradient
   float momentum = 0;
   bool nesterov = false;
@@ -29,12 +29,12 @@ struct AdamTerms {
   float epsilon = 0;
   float correction1 = 1;  ///< 1 - beta1^t
   float correction2 = 1;  ///< 1 - beta2^t
-  // Of moments in bf16: what is drawn differs from step to step and from element to element.
+  // For moments in bf16: the random bits differ by step and element.
   std::uint32_t step = 0;
-  std::int64_t begin = 0;  ///< the number of the first element
+  std::int64_t begin = 0;  ///< number of the first element
 };
 
-/// 32 random bits of an element in a step, the same on every kind of device.
+/// 32 random bits for an element in a step, the same on every kind of device.
 [[nodiscard]] ASSAY_EVERY_DEVICE inline std::uint32_t drawn_bits(std::uint32_t step,
                                                                  std::int64_t element) noexcept {
   std::uint32_t bits = static_cast<std::uint32_t>(element) * 0x9e3779b1U ^ step * 0x85ebca77U ^
@@ -44,8 +44,8 @@ struct AdamTerms {
   return bits ^ bits >> 16;
 }
 
-/// The bits of a float as those of a bf16 below or above it, by chance: as `drawn` is even over 16
-/// bits, the mean is the float.
+/// Rounds a float's bits randomly down or up to a bf16's: since `drawn` is uniform over 16 bits,
+/// the mean is the float.
 [[nodiscard]] ASSAY_EVERY_DEVICE inline std::uint16_t rounded_by_chance(
     std::uint32_t bits, std::uint32_t drawn) noexcept {
   return static_cast<std::uint16_t>((bits + (drawn & 0xffffU)) >> 16);

@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = 0; i < kLanes<T>; ++i) {
       float z = v.value[i] * scale.value[i] + shift.value[i];
       if constexpr (Addend) z += a.value[i];
-      // Not fmaxf: that turns a NaN into the floor and hides it.
+      // fmaxf would turn a NaN into the floor and hide it.
       out.value[i] = z < floor ? floor : z;
     }
     store(y + at, out);
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The gradient of a norm's output that is stored as it is.
+// The gradient of a norm's output, stored as it is.
 template <typename T, bool Relu, bool ByOutput, bool Two>
 struct Stored {
   const T* dy;
@@ -139,7 +139,7 @@ struct Stored {
   }
 };
 
-// Calls f with the source that `gradient` describes.
+// Calls f with the source described by `gradient`.
 template <typename T, typename F>
 void with_source(const NormGradient& gradient, std::int64_t columns, const F& f) {
   const auto make = [&](auto source) {

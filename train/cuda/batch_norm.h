@@ -8,7 +8,7 @@ namespace assay::train::cuda {
 // (N·H·W), columns are channels. Training only. `partial` has room for row_blocks() × 2 × columns
 // floats.
 
-/// What a norm computes with and keeps for backward; columns floats each.
+/// What a norm uses and keeps for backward; each has `columns` floats.
 struct NormState {
   float* mean = nullptr;
   float* inverse = nullptr;  ///< 1 / √(variance + ε)
@@ -19,38 +19,38 @@ struct NormState {
 struct NormParameters {
   const float* weight = nullptr;
   const float* bias = nullptr;
-  float* running_mean = nullptr;  ///< moved by `momentum` towards the batch's
+  float* running_mean = nullptr;  ///< moved by `momentum` towards the batch's value
   float* running_variance = nullptr;
   float momentum = 0.1F;
   float epsilon = 1e-5F;
 };
 
-/// Statistics of x into `state`. Sums are of the distance from the first row, so that a mean far
-/// from 0 costs no digits.
+/// Computes the statistics of x in `state`. Sums are relative to the first row, so that a mean far
+/// from 0 does not lose digits.
 void norm_statistics(Stream stream, Type type, const Matrix& matrix, const void* x, float* partial,
                      const NormParameters& parameters, const NormState& state);
 
-/// y = x · scale + shift (+ addend), cut at 0 with `relu`.
+/// y = x · scale + shift (+ addend), clipped at 0 with `relu`.
 void norm_forward(Stream stream, Type type, const Matrix& matrix, const void* x, const void* addend,
                   const NormState& state, bool relu, void* y);
 
-/// Where a norm's output went: nowhere else, or also to a sum's other reader.
+/// The uses of a norm's output: one, or a second one as a sum's other operand.
 struct NormGradient {
   const void* dy = nullptr;
-  const void* other = nullptr;  ///< added to dy when given
-  const void* y = nullptr;  ///< with `relu`: cuts where y is 0; null: x · scale + shift decides
+  const void* other = nullptr;  ///< added to dy if given
+  const void* y = nullptr;  ///< with `relu`: clips where y is 0; null: decided by x · scale + shift
   bool relu = false;
 };
 
-/// Gradients of weight and bias, and the three coefficients (3 × columns floats) that
-/// norm_backward() needs. When `kept` is given, the gradient after the ReLU, which is also that of
-/// the addend, is written there.
+/// Gradients of weight and bias, and the three coefficients (3 × columns floats) needed by
+/// norm_backward(). If `kept` is given, it receives the gradient after the ReLU, which is also the
+/// addend's.
 void norm_backward_sums(Stream stream, Type type, const Matrix& matrix, const void* x,
                         const NormGradient& gradient, const NormState& state, const float* weight,
                         void* kept, float* partial, float* dweight, float* dbias,
                         float* coefficients);
 
-/// dx, from the same gradient, or from what was kept of it (dy = kept, no ReLU).
+/// dx, from the same gradient or from the kept one (dy = kept, no ReLU).
 void norm_backward(Stream stream, Type type, const Matrix& matrix, const void* x,
                    const NormGradient& gradient, const NormState& state, const float* coefficients,
                    void* dx);
@@ -66,8 +66,8 @@ struct PoolShape {
   [[nodiscard]] Matrix matrix() const noexcept { return {images * height * width, channels}; }
 };
 
-/// y = max over the window of relu(x · scale + shift); `winner` (a byte for each y) is the place in
-/// the window that it came from, the first of equal ones.
+/// y = max over the window of relu(x · scale + shift); `winner` (a byte per y) is the position of
+/// the maximum in the window, the first one of equals.
 void norm_pool_forward(Stream stream, Type type, const PoolShape& shape, const void* x,
                        const NormState& state, void* y, std::uint8_t* winner);
 /// Same as norm_backward_sums() and norm_backward() for the output of norm_pool_forward().

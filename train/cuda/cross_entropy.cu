@@ -4,7 +4,7 @@
 namespace assay::train::cuda {
 namespace {
 
-constexpr int kRowThreads = 512;  // all on one row
+constexpr int kRowThreads = 512;  // all for one row
 constexpr int kRowWarps = kRowThreads / 32;
 constexpr float kNothing = -INFINITY;
 
@@ -30,7 +30,7 @@ __device__ __forceinline__ Totals warp_totals(Totals totals) {
   return totals;
 }
 
-// As exact as the type of the logits.
+// As exact as the logits' type.
 template <typename T>
 __device__ __forceinline__ float exponential(float x) {
   if constexpr (std::is_same_v<T, float>) return expf(x);

@@ -7,7 +7,7 @@ namespace {
 constexpr float kHalfRoot = 0.70710678118654752F;  // 1 / √2
 constexpr float kDensity = 0.39894228040143268F;   // 1 / √(2π)
 
-// The normal distribution at x, and e^(-x²/2), which its density is a multiple of.
+// The normal distribution at x, and e^(-x²/2), of which its density is a multiple.
 struct Normal {
   float below;
   float bell;
@@ -51,7 +51,7 @@ __device__ __forceinline__ float gelu_slope(float x) {
   return normal.below + x * kDensity * normal.bell;
 }
 
-// Packs that a thread has on the way from memory at a time.
+// Packs that a thread is loading from memory at a time.
 constexpr int kAhead = 4;
 
 template <typename T>
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Writes f.value(f.read(row, column)) to out and adds it up over rows.
+// Writes f.value(f.read(row, column)) to out and sums it over rows.
 template <typename T, typename F>
 __global__ void __launch_bounds__(kThreads)
     map_and_sum(F f, std::int64_t rows, std::int64_t columns, T* __restrict__ out,
@@ -154,11 +154,11 @@ struct PackedHeads {
     const int within = static_cast<int>(column) - part * of_part;
     const int head = within / static_cast<int>(heads.width);
     const int at = within - head * static_cast<int>(heads.width);
-    // Rows and lengths are below 2³¹; a division of 64 bits takes longer than the memory.
+    // Rows and lengths are below 2³¹; a 64-bit division would take longer than the memory access.
     const auto length = static_cast<unsigned>(heads.length);
     const unsigned item = static_cast<unsigned>(row) / length;
     const unsigned position = static_cast<unsigned>(row) - item * length;
-    // Chosen without an index that is known at run time only: that would go through memory.
+    // Selected without a run-time index, which would go through memory.
     const auto of = [part](const auto& values) {
       return part == 0 ? values[0] : part == 1 ? values[1] : values[2];
     };

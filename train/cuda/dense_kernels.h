@@ -27,8 +27,8 @@ struct Heads {
   std::int64_t width = 0;
 };
 
-/// The three as one [batch, length, 3, heads, width], and its sums over rows. `partial` has room
-/// for row_blocks() × columns floats of the matrix (batch · length) × (3 · heads · width).
+/// Packs the three as [batch, length, 3, heads, width], and sums over rows. `partial` has room for
+/// row_blocks() × columns floats of the matrix (batch · length) × (3 · heads · width).
 void pack_heads(Stream stream, Type type, const Heads& heads, void* packed, float* partial,
                 float* sums);
 

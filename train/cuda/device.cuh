@@ -1,6 +1,6 @@
 #pragma once
 
-// What the kernels share: vector loads, shapes of grids, sums over rows. For .cu files.
+// Shared by the kernels: vector loads, grid shapes, sums over rows. For .cu files.
 
 #include <cstdint>
 #include <type_traits>
@@ -33,8 +33,8 @@ __device__ __forceinline__ __half from_float(float value) {
 template <typename T>
 inline constexpr int kLanes = 16 / static_cast<int>(sizeof(T));
 
-/// 16 bytes of activations, as they are in memory: 16-bit elements that lie in registers one by one
-/// would take twice as many.
+/// 16 bytes of activations as stored in memory: single 16-bit elements in registers would take
+/// twice as many.
 template <typename T>
 struct alignas(16) Pack {
   unsigned word[4];
@@ -100,7 +100,7 @@ __device__ __forceinline__ void store(T* at, const Floats<T>& values) {
   *reinterpret_cast<int4*>(at) = *reinterpret_cast<const int4*>(&pack);
 }
 
-/// Floats per column of the pack that begins at `column`.
+/// The float of each column in the pack that begins at `column`.
 template <typename T>
 __device__ __forceinline__ Floats<T> load_columns(const float* values, std::int64_t column) {
   Floats<T> out;
@@ -117,8 +117,8 @@ __device__ __forceinline__ Floats<T> load_columns(const float* values, std::int6
 
 inline constexpr int kThreads = 256;
 
-/// A block is `x` packs wide and `y` rows high; thread (i, j) goes through every (y · blocks)-th
-/// row of one pack of columns, so that what belongs to columns stays in registers.
+/// A block is `x` packs wide and `y` rows high; thread (i, j) handles every (y · blocks)-th row of
+/// one pack of columns, so that values that belong to columns stay in registers.
 struct Tiling {
   dim3 block;
   dim3 grid;
@@ -137,8 +137,8 @@ struct Tiling {
   return {dim3(x, y), dim3(across, static_cast<unsigned>(down))};
 }
 
-/// Adds `Count` sums per column over the rows of a block and writes them to
-/// partial[block of rows][sum][column].
+/// Adds `Count` sums per column over a block's rows and writes them to partial[block of
+/// rows][sum][column].
 template <typename T, int Count>
 __device__ __forceinline__ void add_rows(const Floats<T> (&sums)[Count], float* partial,
                                          std::int64_t columns) {
@@ -161,8 +161,8 @@ __device__ __forceinline__ void add_rows(const Floats<T> (&sums)[Count], float* 
   }
 }
 
-/// The sum of partial[…][k][column] over all blocks of rows, for the column of this thread: x is
-/// the column within the block, y goes through the blocks of rows. Valid where threadIdx.y is 0.
+/// The sum of partial[…][k][column] over all blocks of rows, for this thread's column: x is the
+/// column within the block, y iterates over the blocks of rows. Valid if threadIdx.y is 0.
 template <int Count>
 __device__ __forceinline__ void gather(const float* partial, std::int64_t blocks,
                                        std::int64_t columns, std::int64_t column,
@@ -190,14 +190,14 @@ __device__ __forceinline__ void gather(const float* partial, std::int64_t blocks
   for (int k = 0; k < Count; ++k) sums[k] = shared[k][0][threadIdx.x];
 }
 
-/// The block of a kernel that gathers: 32 columns, 32 rows.
+/// The block of a gathering kernel: 32 columns, 32 rows.
 inline constexpr unsigned kGather = 32;
 
 [[nodiscard]] inline dim3 gather_grid(std::int64_t columns) {
   return dim3(static_cast<unsigned>((columns + kGather - 1) / kGather));
 }
 
-/// Blocks of a kernel that sums over rows, and of one that only passes through them.
+/// Blocks for kernels that sum over rows, and for those that only pass over them.
 inline constexpr int kSumBlocks = 132 * 4;
 inline constexpr int kPassBlocks = 132 * 12;
 

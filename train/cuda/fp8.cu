@@ -15,7 +15,7 @@ constexpr int kTileThreads = 256;  // each takes 4 rows of 8 columns at a time
 constexpr int kTilePacks = kTile / kLanes<Value>;
 constexpr int kWords = kTile / 4;  // of a column: the bytes of four rows
 
-// What is rounded: `kParts` matrices beside each other, read together.
+// The data to round: `kParts` matrices side by side, read together.
 struct Plain {
   static constexpr int kParts = 1;
   const Value* x;
@@ -79,8 +79,8 @@ __device__ __forceinline__ void transpose(unsigned (&word)[4]) {
   word[3] = __byte_perm(c, d, 0x7632);
 }
 
-// The word of a column for rows 4 · group ..., turned so that the threads of a warp, which write
-// the same column of 16 packs and read all words of one, meet different banks.
+// The word of a column for rows 4 · group ..., rotated so that the threads of a warp, which write
+// the same column of 16 packs and read all words of one, use different banks.
 __device__ __forceinline__ int word_at(int column, int group) {
   return column * kWords + ((group + 2 * (column / kLanes<Value>)) & (kWords - 1));
 }
@@ -94,7 +94,7 @@ __device__ __forceinline__ void raise(float* largest, float most) {
   __syncthreads();
   if (threadIdx.x != 0) return;
   for (const float other : shared) most = fmaxf(most, other);
-  // Of numbers that are not negative, the bits are in the same order.
+  // For non-negative numbers, the bits have the same order.
   atomicMax(reinterpret_cast<int*>(largest), __float_as_int(most));
 }
 
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kTileThreads)
   __shared__ unsigned tile[kParts][kTile * kWords];
   const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.y) * kTile;
   const std::int64_t first_column = static_cast<std::int64_t>(blockIdx.x) * kTile;
-  const std::int64_t width = kParts * columns;  // of a row of the result
+  const std::int64_t width = kParts * columns;  // of a row in the result
   const int pack = threadIdx.x % kTilePacks;
   const std::int64_t column = first_column + pack * kLanes<Value>;
   const float scale = *out.scale;
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kTileThreads)
     for (int r = 0; r < 4; ++r) source.read(row + r, column, v[r]);
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
-      unsigned word[2][4];  // left and right half of the columns, of each row
+      unsigned word[2][4];  // left and right half of the columns, for each row
 #pragma unroll
       for (int r = 0; r < 4; ++r) {
 #pragma unroll

@@ -6,14 +6,14 @@
 namespace assay::train::cuda {
 namespace {
 
-constexpr int kWarps = 4;  // of a block; each takes one row at a time
+constexpr int kWarps = 4;  // per block; each takes one row at a time
 constexpr int kWarp = 32;
 constexpr unsigned kAll = 0xffffffffU;
-constexpr int kRows = 4;           // of backward, at a time
-constexpr int kWidestBlock = 512;  // more than widest_row() needs: it holds the registers down
+constexpr int kRows = 4;           // in backward, at a time
+constexpr int kWidestBlock = 512;  // more than widest_row() needs, to limit the registers
 constexpr int kBackwardBlocks = 132 * 4;
 
-// Arrays that backward reads: dy, sum and maybe a second gradient.
+// The arrays read by backward: dy, sum and possibly a second gradient.
 template <bool Two>
 constexpr int kArrays = Two ? 3 : 2;
 
@@ -24,7 +24,7 @@ __device__ __forceinline__ float warp_sum(float value) {
   return value;
 }
 
-// Philox 4×32 with 10 rounds (Salmon and others, 2011): 128 random bits for a counter and a key.
+// Philox 4×32 with 10 rounds (Salmon et al., 2011): 128 random bits for a counter and a key.
 __device__ __forceinline__ uint4 philox(uint4 counter, uint2 key) {
 #pragma unroll
   for (int round = 0; round < 10; ++round) {
@@ -46,7 +46,7 @@ __device__ __forceinline__ unsigned high(std::uint64_t value) {
   return static_cast<unsigned>(value >> 32);
 }
 
-// Which elements of the pack of number `pack` in the matrix stay.
+// The elements that stay in pack number `pack` of the matrix.
 template <typename T>
 __device__ __forceinline__ unsigned draw_kept(const Dropout& dropout, std::int64_t pack) {
   const auto number = static_cast<std::uint64_t>(pack);
@@ -69,12 +69,12 @@ __device__ __forceinline__ unsigned draw_kept(const Dropout& dropout, std::int64
   return kept;
 }
 
-// 0 for what is dropped, 1 / (1 - rate) for the rest.
+// 0 for dropped elements, 1 / (1 - rate) for the rest.
 __device__ __forceinline__ float factor(unsigned kept, int element, float scale) {
   return (kept >> element & 1U) != 0 ? scale : 0.0F;
 }
 
-// Packs: how many packs of a row each lane holds.
+// Packs is the number of packs of a row held by each lane.
 template <typename T, int Packs>
 __global__ void __launch_bounds__(kWarps* kWarp)
     forward(const T* __restrict__ x, const T* __restrict__ h, std::int64_t rows, int columns,
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     const Floats<T> b = widen(more[p]);
 #pragma unroll
     for (int i = 0; i < kLanes<T>; ++i) {
-      // Rounded as it is stored, since backward sees only that value.
+      // Rounded as when stored, since backward sees only that value.
       s[p].value[i] = to_float(from_float<T>(a.value[i] + b.value[i] * factor(stays, i, scale)));
       total += s[p].value[i];
     }
@@ -147,16 +147,16 @@ __global__ void __launch_bounds__(kWarps* kWarp)
   }
 }
 
-// What backward needs of a row, besides its elements.
+// A row's values for backward, apart from its elements.
 struct RowTerms {
   float mean = 0;
   float inverse = 0;
   unsigned kept = 0;
 };
 
-// A thread holds one pack of columns, a block all of them, for kRows rows at a time: what belongs
-// to columns stays in registers, and the sums over a row cost one exchange for kRows rows. The next
-// rows are on their way to shared memory meanwhile, each pack to the thread that will read it.
+// A thread holds one pack of columns, a block all of them, for kRows rows at a time: values of
+// columns stay in registers, and sums over a row cost one exchange for kRows rows. Meanwhile each
+// thread loads the packs that it will read next into shared memory.
 template <typename T, bool Two>
 __global__ void __launch_bounds__(kWidestBlock)
     backward(const T* __restrict__ dy, const T* __restrict__ other, const T* __restrict__ sum,
@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(kWidestBlock)
     RowTerms terms[kRows];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) terms[r] = next[r];
-    // What was there has been used: each thread reads only what it has fetched itself.
+    // The old data was used up: each thread reads only what it loaded itself.
     fetch(begin + step, turn ^ 1);
     __pipeline_wait_prior(1);
     float sums[2 * kRows] = {};
@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(kWidestBlock)
     }
 #pragma unroll
     for (int k = 0; k < 2 * kRows; ++k) sums[k] = warp_sum(sums[k]);
-    // Two buffers by turns: the next rows' sums may be written while these are still read.
+    // Two alternating buffers: the next rows' sums may be written while these are still being read.
     auto& buffer = shared[turn];
     if (threadIdx.x % kWarp == 0)
 #pragma unroll
@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(kWidestBlock)
       if (!active || row >= rows) continue;
       const float first = sums[2 * r] / static_cast<float>(columns);
       const float second = sums[2 * r + 1] / static_cast<float>(columns);
-      // Once more from shared memory, which costs less than the registers to keep them.
+      // Read again from shared memory, which costs less than keeping them in registers.
       const Floats<T> g = gradient(turn, r);
       const Floats<T> normed = normalized(turn, r, terms[r]);
       Floats<T> out;
@@ -293,7 +293,7 @@ __global__ void finish(const float* __restrict__ partial, std::int64_t blocks, s
   dh_bias[column] = static_cast<float>(sums[2]);
 }
 
-// Calls f with the element type and the number of packs of a row that each lane holds.
+// Calls f with the element type and the number of packs of a row held by each lane.
 template <typename F>
 void with_packs(Type type, std::int64_t columns, const F& f) {
   with_type(type, [&](auto zero) {

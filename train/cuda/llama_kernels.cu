@@ -16,7 +16,7 @@ __device__ __forceinline__ float sum_of_warp(float value) {
   return value;
 }
 
-// Packs: of a row, that each thread holds.
+// Packs is the number of packs of a row held by each thread.
 template <typename T, int Packs, bool Add>
 __global__ void __launch_bounds__(kThreads)
     norm_forward(const T* __restrict__ x, const T* __restrict__ h, int columns,
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
       const Floats<T> more = load(h + at);
 #pragma unroll
       for (int i = 0; i < kLanes<T>; ++i)
-        // Rounded as it is stored, since backward sees only that value.
+        // Rounded as when stored, since backward sees only that value.
         s[p].value[i] = to_float(from_float<T>(s[p].value[i] + more.value[i]));
       store(sum + at, s[p]);
     }
@@ -62,8 +62,8 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) inverses[blockIdx.x] = inverse;
 }
 
-// A thread holds the same packs of columns in all rows that its block takes, a few at a time, so
-// that the weight's gradient stays in registers.
+// A thread holds the same packs of columns in all rows of its block, a few at a time, so that the
+// weight's gradient stays in registers.
 template <typename T, int Packs, bool Add>
 __global__ void __launch_bounds__(kThreads)
     norm_backward(const T* __restrict__ dy, const T* __restrict__ dsum, const T* __restrict__ sum,
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kThreads)
       }
 #pragma unroll
     for (int r = 0; r < kRows; ++r) sums[r] = sum_of_warp(sums[r]);
-    // Two buffers by turns: the next rows' sums may be written while these are still read.
+    // Two alternating buffers: the next rows' sums may be written while these are still being read.
     if (threadIdx.x % kWarpSize == 0)
 #pragma unroll
       for (int r = 0; r < kRows; ++r) shared[turn][threadIdx.x / kWarpSize][r] = sums[r];
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(kThreads)
     const int within = (at - head * of_head) * kLanes<T>;
     const int part = head < heads ? 0 : head < heads + kv_heads ? 1 : 2;
     const int of_part = head - (part == 0 ? 0 : part == 1 ? heads : heads + kv_heads);
-    // Chosen without an index that is known at run time only: that would go through memory.
+    // Selected without a run-time index, which would go through memory.
     const auto of = [part](const auto& values) {
       return part == 0 ? values[0] : part == 1 ? values[1] : values[2];
     };
@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Packs that a thread has on the way from memory at a time.
+// Packs that a thread is loading from memory at a time.
 constexpr int kAtOnce = 4;
 
 template <typename T>
@@ -271,7 +271,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// In place where dgate_up is gate_up: each thread writes what it alone has read.
+// Works in place if dgate_up is gate_up: each thread writes only what it has read itself.
 template <typename T, bool Again>
 __global__ void __launch_bounds__(kThreads)
     swiglu_gradient_rows(const T* gate_up, const T* __restrict__ dy, int columns, T* dgate_up,
@@ -383,7 +383,7 @@ __global__ void __launch_bounds__(kLossThreads)
   }
 }
 
-// Threads for a row, and the packs that each holds; calls f with the type and that number.
+// Calls f with the type and the number of packs that each of a row's threads holds.
 template <typename F>
 void with_row(Type type, std::int64_t columns, const F& f) {
   with_type(type, [&](auto zero) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Backward of batch norm over any source of gradients: a functor that gives those of the norm's
-// output for one pack, from its row, its column and the normed value. For .cu files.
+// Batch norm's backward over any source of gradients: a functor that returns the gradient of the
+// norm's output for one pack, from its row, column and normalized value. For .cu files.
 
 #include "train/cuda/batch_norm.h"
 #include "train/cuda/device.cuh"
@@ -14,7 +14,7 @@ struct Affine {
   Floats<T> shift;
   __device__ __forceinline__ Affine(const NormState& state, std::int64_t column)
       : scale(load_columns<T>(state.scale, column)), shift(load_columns<T>(state.shift, column)) {}
-  // Rounded as the forward pass rounded it, so that both cut at the same places.
+  // Rounded as in the forward pass, so that both clip at the same places.
   __device__ __forceinline__ Floats<T> operator()(const Floats<T>& x) const {
     Floats<T> out;
 #pragma unroll

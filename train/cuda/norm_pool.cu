@@ -3,7 +3,7 @@
 namespace assay::train::cuda {
 namespace {
 
-constexpr std::uint8_t kNobody = 255;  // all of the window was cut
+constexpr std::uint8_t kNobody = 255;  // the whole window was cut
 
 template <typename T>
 struct alignas(kLanes<T>) Bytes {
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The gradient of a place before pooling: the sum over the up to four windows that it won.
+// The gradient at a position before pooling: the sum over up to four windows that it won.
 template <typename T>
 struct FromPool {
   const T* dy;
@@ -75,7 +75,7 @@ struct FromPool {
     Floats<T> g = {};
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      // A place of even index lies in the middle of one window only.
+      // A position with an even index is in the middle of a single window.
       const int ph = (h + i) / 2;
       if ((i == 1 && h % 2 == 0) || ph >= shape.pooled_height) continue;
       const int kh = h - (2 * ph - 1);

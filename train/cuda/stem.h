@@ -4,9 +4,9 @@
 
 namespace assay::train::cuda {
 
-/// Channels that space_to_depth() gives: 12 and four that are 0.
+/// The channels of space_to_depth(): 12, and four that are 0.
 inline constexpr std::int64_t kStemChannels = 16;
-/// Rows and columns of zeros around its result: before and after.
+/// Rows and columns of zeros before and after its result.
 inline constexpr std::int64_t kStemBefore = 2;
 inline constexpr std::int64_t kStemAfter = 1;
 

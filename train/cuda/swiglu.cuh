@@ -1,6 +1,6 @@
 #pragma once
 
-// SwiGLU of one element, for the kernels that have it.
+// SwiGLU of one element, for kernels that include it.
 
 namespace assay::train::cuda {
 
@@ -8,7 +8,7 @@ __device__ __forceinline__ float sigmoid(float x) {
   return __fdividef(1.0F, 1.0F + __expf(-x));
 }
 
-/// From the gradient d of silu(gate) · up: gate and up become their gradients. Gives the value.
+/// Given d, the gradient of silu(gate) · up, replaces gate and up by theirs; returns the value.
 __device__ __forceinline__ float swiglu_gradient(float d, float& gate, float& up) {
   const float share = sigmoid(gate);
   const float silu = gate * share;

@@ -7,7 +7,7 @@
 
 namespace assay::train::cuda {
 
-// How libtorch's tensors reach the kernels.
+// Passes libtorch's tensors to the kernels.
 
 [[nodiscard]] inline Stream current_stream() {
   return at::cuda::getCurrentCUDAStream().stream();

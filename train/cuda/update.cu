@@ -5,10 +5,10 @@
 namespace assay::train::cuda {
 namespace {
 
-constexpr int kFours = 4;  // that a thread takes, one after the other
+constexpr int kFours = 4;  // per thread, one after another
 
-// Four elements at a time, one by one at the end and where a range does not begin at 16 bytes. As
-// many blocks as there is work: a few that stay would leave the last ones alone on the device.
+// Four elements at a time, single ones at the end and where a range is not aligned to 16 bytes. As
+// many blocks as there is work: of a few persistent ones the last would run alone.
 template <typename F>
 __global__ void __launch_bounds__(kThreads) update_all(F update, std::int64_t size, bool aligned) {
   const std::int64_t fours = aligned ? size / 4 : 0;
@@ -74,8 +74,8 @@ __device__ __forceinline__ unsigned by_chance(float value, unsigned drawn) {
   return rounded_by_chance(__float_as_uint(value), drawn);
 }
 
-// T: what the new values are rounded to as well; float: they are not. M: what moments are kept in,
-// G: gradients; float, or the bits of bf16.
+// T is the type to which the new values are also rounded; float: not rounded. M is the moments'
+// type and G the gradients': float, or the bits of bf16.
 template <typename T, typename M, typename G>
 struct Adam {
   AdamTerms terms;
@@ -97,7 +97,7 @@ struct Adam {
   __device__ __forceinline__ float scale() const {
     return factor != nullptr ? terms.scale * *factor : terms.scale;
   }
-  // The first moment's bits are drawn from the lower half, the second's from the upper.
+  // The first moment uses the lower half of the random bits, the second the upper.
   __device__ __forceinline__ void keep_four(std::int64_t i, const float4& m,
                                             const float4& v) const {
     if constexpr (std::is_same_v<M, float>) {

@@ -5,9 +5,9 @@
 
 namespace assay::train::cuda {
 
-// One pass over memory per update, as train/optim/update_kernels.h on the CPU. `factor`, when
-// given, is a float on the device that multiplies the gradient, besides the terms' own scale: it
-// need not be read by the host. `rounded`, when given, gets the new values in `rounded_type`.
+// One pass over memory per update, like train/optim/update_kernels.h on the CPU. `factor`, if
+// given, is a float on the device that multiplies the gradient in addition to the terms' scale, so
+// the host need not read it. `rounded`, if given, receives the new values in `rounded_type`.
 
 void sgd_update(Stream stream, const SgdTerms& terms, const float* factor, std::int64_t size,
                 const float* gradient, float* value, float* velocity);
@@ -16,7 +16,7 @@ void sgd_update(Stream stream, const SgdTerms& terms, const float* factor, std::
 void adamw_update(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
                   Type gradient_type, const void* gradient, float* value, float* first,
                   float* second, Type rounded_type = Type::f32, void* rounded = nullptr);
-/// The same with moments in bf16, rounded by chance.
+/// The same with moments in bf16, rounded randomly.
 void adamw_update(Stream stream, const AdamTerms& terms, const float* factor, std::int64_t size,
                   Type gradient_type, const void* gradient, float* value, std::uint16_t* first,
                   std::uint16_t* second, Type rounded_type = Type::f32, void* rounded = nullptr);

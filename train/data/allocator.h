@@ -6,9 +6,9 @@
 
 namespace assay::train::data {
 
-/// Where batch buffers come from. The trainer passes one that gives page-locked memory when it
-/// trains on a GPU. Called when a Loader is made and when it goes, never per batch; from one thread
-/// at a time.
+/// The source of memory for batch buffers. When training on a GPU, the trainer passes one for
+/// page-locked memory. Called when a Loader is created and destroyed, never per batch, and from one
+/// thread at a time.
 class HostAllocator {
  public:
   HostAllocator() = default;
@@ -18,14 +18,14 @@ class HostAllocator {
 
   /// At least `bytes` > 0 bytes, aligned to at least 64. Throws Error of kind environment.
   [[nodiscard]] virtual std::byte* allocate(std::size_t bytes) = 0;
-  /// Takes back what `allocate(bytes)` gave.
+  /// Releases memory from `allocate(bytes)`.
   virtual void release(std::byte* memory, std::size_t bytes) noexcept = 0;
 };
 
 /// Ordinary memory, aligned to 64 bytes.
 [[nodiscard]] std::shared_ptr<HostAllocator> heap_allocator();
 
-/// Owns memory of an allocator, which it keeps alive. All zero when made.
+/// Owns an allocator's memory and keeps the allocator alive. Initially all zero.
 class HostBuffer {
  public:
   HostBuffer() = default;

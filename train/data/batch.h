@@ -7,8 +7,8 @@
 
 namespace assay::train::data {
 
-/// Several images and their labels, in one buffer. The buffer holds `capacity` rows; the first
-/// `size` are valid.
+/// Several images and their labels in one buffer, which holds `capacity` rows; the first `size` are
+/// valid.
 struct ImageBatch {
   struct Shape {
     std::int64_t height = 0;
@@ -32,22 +32,22 @@ struct ImageBatch {
   [[nodiscard]] std::uint8_t* image(std::int64_t row) const noexcept {
     return pixels + row * shape.pixels();
   }
-  /// Bytes of the valid rows: what has to go to the device.
+  /// Bytes of the valid rows, which must go to the device.
   [[nodiscard]] std::int64_t bytes() const noexcept {
     return size * (shape.pixels() + static_cast<std::int64_t>(sizeof(std::int64_t)));
   }
 };
 
 /// Several pre-training examples, [CLS] A [SEP] B [SEP] and padding, in one buffer. All arrays are
-/// int32 and lie one after the other in `storage` in the order in which they are declared, each
-/// aligned to 64 bytes, so that they can also go to the device in one copy.
+/// int32 and follow each other in `storage` in declaration order, each aligned to 64 bytes, so that
+/// a single copy can take them to the device.
 struct TextBatch {
   struct Shape {
     std::int64_t sequence = 0;  ///< S: tokens per row
-    std::int64_t masked = 0;    ///< P: most masked positions per row
+    std::int64_t masked = 0;    ///< P: the most masked positions per row
     bool operator==(const Shape&) const = default;
   };
-  /// Label of a masked slot that is not used: the ignore_index of cross-entropy losses.
+  /// Label of an unused masked slot: the ignore_index of cross-entropy losses.
   static constexpr std::int32_t ignored = -100;
 
   TextBatch() = default;
@@ -59,14 +59,14 @@ struct TextBatch {
   std::int64_t size = 0;
   std::int32_t* tokens = nullptr;            ///< [capacity, S]; the pad id after the length
   std::int32_t* segments = nullptr;          ///< [capacity, S]; 0 to A's [SEP], 1 to B's, then 0
-  std::int32_t* lengths = nullptr;           ///< [capacity]; tokens that are not padding
+  std::int32_t* lengths = nullptr;           ///< [capacity]; tokens without padding
   std::int32_t* masked_positions = nullptr;  ///< [capacity, P]; ascending; 0 in unused slots
   std::int32_t* masked_labels = nullptr;     ///< [capacity, P]; original token; `ignored` if unused
   std::int32_t* masked_counts = nullptr;     ///< [capacity]; used slots, at least 1
   std::int32_t* nsp_labels = nullptr;        ///< [capacity]; 0: B follows A, 1: B is random
   HostBuffer storage;                        ///< owns all of the above
 
-  /// Bytes of the valid rows: what has to go to the device.
+  /// Bytes of the valid rows, which must go to the device.
   [[nodiscard]] std::int64_t bytes() const noexcept {
     return size * 4 * (2 * shape.sequence + 2 * shape.masked + 3);
   }

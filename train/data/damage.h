@@ -9,13 +9,13 @@
 
 namespace assay::train::data {
 
-/// Counts the damaged samples of a split. Any thread.
+/// Counts a split's damaged samples. Any thread.
 class DamageLog {
  public:
-  /// More than `share` of `samples` (but at least one) damaged samples are an error.
+  /// It is an error if more than the fraction `share` of `samples` (but at least one) is damaged.
   DamageLog(std::int64_t samples, double share);
 
-  /// Throws Error of kind environment that names the first of them when there are too many.
+  /// Throws Error of kind environment that names the first ones if there are too many.
   void report(std::int64_t index, const std::string& name, const std::string& reason);
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }
 
@@ -25,7 +25,7 @@ class DamageLog {
   std::atomic<std::int64_t> count_{0};
   std::mutex mutex_;
   std::set<std::int64_t> seen_;
-  std::vector<std::string> first_;  // as the error will show them
+  std::vector<std::string> first_;  // in the error's wording
 };
 
 }  // namespace assay::train::data

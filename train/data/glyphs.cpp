@@ -14,7 +14,7 @@ namespace assay::train::data {
 
 namespace {
 
-constexpr std::int64_t glyph_side = 32;  // of one shape; images may be larger
+constexpr std::int64_t glyph_side = 32;  // of a shape; images may be larger
 constexpr std::int64_t glyph_shapes = 10;
 constexpr std::int64_t most_classes = 1000;
 constexpr std::int64_t glyph_train_size = 8192;
@@ -25,8 +25,8 @@ struct Point {
   float y = 0;
 };
 
-// Signed distances to shapes of about unit radius: negative inside. Exact near the edge, which is
-// all that drawing needs.
+// Signed distances to shapes of about unit radius, negative inside. Exact near the edge, as drawing
+// requires.
 float disc(Point p, float radius) {
   return std::sqrt(p.x * p.x + p.y * p.y) - radius;
 }
@@ -68,7 +68,7 @@ float luminance(const float (&color)[3]) {
   return 0.299F * color[0] + 0.587F * color[1] + 0.114F * color[2];
 }
 
-// Digits of a number below `classes`, written with the shapes.
+// The number of digits for numbers below `classes`, which are written with the shapes.
 std::int64_t digits_for(std::int64_t classes) {
   return classes <= 10 ? 1 : classes <= 100 ? 2 : 3;
 }
@@ -84,11 +84,11 @@ void draw(std::int64_t number, std::int64_t count, std::int64_t side, Random ran
           std::uint8_t* out) {
   float ground[3];
   float ink[3];
-  do {  // until they can be distinguished
+  do {  // until they are distinguishable
     for (float& c : ground) c = static_cast<float>(random.uniform(10, 245));
     for (float& c : ink) c = static_cast<float>(random.uniform(10, 245));
   } while (std::abs(luminance(ground) - luminance(ink)) < 70);
-  // A digit has a cell of its own, and is as large in it as a single one in its image.
+  // A digit has its own cell and is as large in it as a single one is in its image.
   const float cell = static_cast<float>(side) / static_cast<float>(count);
   const float radius = static_cast<float>(random.uniform(9, 12)) * (cell / glyph_side);
   const float reach = 0.5F * cell - radius;
@@ -119,7 +119,7 @@ void draw(std::int64_t number, std::int64_t count, std::int64_t side, Random ran
           bits = random.bits();
           left = 4;
         }
-        // The sum of two bytes: a triangle of standard deviation 104.5, near enough to a bell.
+        // The sum of two bytes: a triangle of standard deviation 104.5, close enough to a bell.
         const auto low = static_cast<int>(bits & 0xFF);
         const auto high = static_cast<int>((bits >> 8) & 0xFF);
         const auto grain = static_cast<float>(low + high - 255);

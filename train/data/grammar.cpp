@@ -35,7 +35,7 @@ class Grammar final : public TextSource {
   void write(const SampleKey& key, std::vector<std::int32_t>& text,
              std::vector<std::int32_t>& scratch, TextBatch& batch, std::int64_t row) const {
     Random random(seed_, 1, key.index);
-    // Whole sentences, from half full to full rows; at least one each for A and B.
+    // Whole sentences in half-full to full rows, with at least one each for A and B.
     const std::int64_t most = (shape_.sequence - 3) / GrammarModel::sentence;
     const std::int64_t sentences = most - random.below(most / 2);
     const std::int64_t total = sentences * GrammarModel::sentence;

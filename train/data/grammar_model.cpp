@@ -13,7 +13,7 @@ using Transition = GrammarModel::Transition;
 constexpr auto per_class = static_cast<std::int32_t>(GrammarModel::per_class);
 constexpr auto determiners = static_cast<std::int32_t>(GrammarModel::determiners);
 
-// States of a chain: where each word class begins.
+// A chain's states: where each word class begins.
 constexpr std::int32_t subject_determiner = 0;
 constexpr std::int32_t subject_adjective = subject_determiner + determiners;
 constexpr std::int32_t subject = subject_adjective + per_class;
@@ -24,7 +24,7 @@ constexpr std::int32_t object = object_adjective + per_class;
 constexpr std::int32_t stop = object + per_class;
 constexpr std::int32_t state_count = stop + 1;
 
-// `likely` of the `count` states from `first`, each of the others equally unlikely.
+// Prefers `likely` among the `count` states from `first`; the others are equally unlikely.
 std::vector<Transition> prefer(std::int32_t first, std::int32_t count, std::int32_t likely) {
   std::vector<Transition> next;
   next.reserve(static_cast<std::size_t>(count));
@@ -82,7 +82,7 @@ double likelihood(const Evidence& seen, std::int32_t word) {
   return seen.word == word ? seen.match : seen.other;
 }
 
-// One text under one topic: log P(text | topic) and, for every place, P(state | text, topic).
+// A text under one topic: log P(text | topic) and, for every position, P(state | text, topic).
 struct Smoothed {
   double log_evidence = -INFINITY;
   std::vector<double> states;  // [places, state_count]
@@ -110,7 +110,7 @@ Smoothed smooth(const Chain& chain, std::span<const Evidence> text) {
       now[s] *= likelihood(text[t], chain.states[s].word);
       total += now[s];
     }
-    if (total == 0) return result;  // this topic cannot produce this text
+    if (total == 0) return result;  // impossible under this topic
     for (std::int32_t s = 0; s < state_count; ++s) now[s] /= total;
     log_evidence += std::log(total);
   }
@@ -139,7 +139,7 @@ Smoothed smooth(const Chain& chain, std::span<const Evidence> text) {
   return result;
 }
 
-// The likeliest word of every place, the topic being distributed as `topic_weight`.
+// The most likely word at every position, if the topic is distributed as `topic_weight`.
 void best_words(const GrammarModel& model, const std::vector<Smoothed>& by_topic,
                 std::span<const double> topic_weight, std::size_t places, std::vector<double>& best,
                 std::vector<std::int32_t>& word) {

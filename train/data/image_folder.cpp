@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Millions of names: one string, and where each begins.
+// Stores millions of names as one string with the beginning of each.
 struct FileList {
   std::string names;                  // relative to the split's folder
   std::vector<std::uint64_t> begins;  // one more than files

@@ -5,10 +5,10 @@
 namespace assay::train::data {
 
 /// JPEG files in train/CLASS/ and val/CLASS/ below options.path, at any depth; the classes are the
-/// folders' names in byte order, the same in both.
+/// folders' names in byte order and the same in both.
 [[nodiscard]] ImageSet open_image_folder(const ImageSetOptions& options);
 
-/// The normalization that goes with ImageNet.
+/// Sets ImageNet's normalization.
 void set_imagenet_statistics(ImageSetInfo& info);
 
 }  // namespace assay::train::data

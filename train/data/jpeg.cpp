@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 #include <jpeglib.h>
-// After jpeglib.h.
+// Must follow jpeglib.h.
 #include <jerror.h>
 
 namespace assay::train::data {
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t most_pixels = 178'956'970;
 
-// Huge numbers of scans are how small files make a decoder busy for hours.
+// Small files can keep a decoder busy for hours with a huge number of scans.
 constexpr int most_scans = 500;
 
 struct ErrorManager {
@@ -45,7 +45,7 @@ void on_message(j_common_ptr info, int level) {
     case JWRN_NOT_SEQUENTIAL:
       leave(info);  // pixels would be guesses
     default:
-      break;  // odd but harmless, as bytes between segments
+      break;  // odd but harmless, such as bytes between segments
   }
 }
 
@@ -57,7 +57,7 @@ void on_progress(j_common_ptr info) {
   }
 }
 
-// Same as Pillow: stored inverted, as Adobe's programs do.
+// As in Pillow: stored inverted, like Adobe's programs do.
 void cmyk_to_rgb(const std::uint8_t* from, std::uint8_t* to, std::int64_t pixels) {
   for (std::int64_t i = 0; i < pixels; ++i, from += 4, to += 3)
     for (int c = 0; c < 3; ++c) {
@@ -78,12 +78,12 @@ struct JpegDecoder::State {
   std::vector<std::uint8_t> line;  // of CMYK
   std::vector<JSAMPROW> rows;
   RgbView view;
-  double scale = 1;       // of what was decoded
+  double scale = 1;       // relative to the original
   std::int64_t left = 0;  // of its first column and row in the scaled image
   std::int64_t top = 0;
   std::string error;
 
-  // Everything that libjpeg may leave by longjmp is in functions whose own variables are trivial.
+  // Functions that libjpeg may leave by longjmp have only trivial local variables.
   bool create() noexcept;
   bool read_header(const std::uint8_t* data, std::size_t size) noexcept;
   bool start(unsigned eighths) noexcept;
@@ -210,7 +210,7 @@ bool JpegDecoder::decode(const PixelRect& part, double least_scale) {
   while (eighths < 8 && eighths < 8 * least_scale) eighths *= 2;
   if (!s.start(eighths)) return failed();
 
-  // The part in the scaled image, whose last pixels may stand for less than a whole one.
+  // The part in the scaled image, whose last pixels may represent less than a whole one.
   const std::int64_t full_width = s.info.output_width;
   const std::int64_t full_height = s.info.output_height;
   s.scale = eighths / 8.0;
@@ -231,7 +231,7 @@ bool JpegDecoder::decode(const PixelRect& part, double least_scale) {
   for (std::int64_t y = 0; y < height; ++y) s.rows[y] = s.pixels.data() + y * stride;
   if (!s.read_rows(static_cast<JDIMENSION>(s.top), static_cast<JDIMENSION>(height)))
     return failed();
-  s.abort();  // the rest of the file is of no interest
+  s.abort();  // the rest of the file is not needed
   s.view = {s.pixels.data(), width, height, stride};
   return true;
 }

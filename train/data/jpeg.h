@@ -17,10 +17,10 @@ struct PixelRect {
   std::int64_t height = 0;
 };
 
-/// Decodes JPEGs (baseline, progressive; gray, YCbCr, RGB, CMYK, YCCK) to RGB. One thread uses one
-/// decoder; it keeps its memory. Damaged data never throws and never crashes: the functions give
-/// false and error() says why. What libjpeg can only guess (missing or impossible data) counts as
-/// damaged.
+/// Decodes JPEGs (baseline, progressive; gray, YCbCr, RGB, CMYK, YCCK) to RGB. A decoder is used by
+/// one thread and keeps its memory. Damaged data never throws or crashes: the functions return
+/// false and error() says why. Anything that libjpeg can only guess (missing or impossible data)
+/// counts as damaged.
 class JpegDecoder {
  public:
   JpegDecoder();
@@ -28,18 +28,18 @@ class JpegDecoder {
   JpegDecoder& operator=(const JpegDecoder&) = delete;
   ~JpegDecoder();
 
-  /// Reads the header; `file` must live until decode() is done. More than 178,956,970 pixels are
-  /// refused.
+  /// Reads the header; `file` must live until decode() is done. Refuses more than 178,956,970
+  /// pixels.
   [[nodiscard]] bool open(std::span<const std::uint8_t> file);
   [[nodiscard]] std::int64_t width() const noexcept;
   [[nodiscard]] std::int64_t height() const noexcept;
 
-  /// After open(), once: decodes at least `part`, a rectangle within the image, at the smallest of
-  /// libjpeg's fast scales (1/8, 1/4, 1/2, 1) that is not below `least_scale`, or at full size.
+  /// Called once after open(): decodes at least `part`, a rectangle in the image, at the smallest
+  /// fast scale of libjpeg (1/8, 1/4, 1/2, 1) not below `least_scale`, or at full size.
   [[nodiscard]] bool decode(const PixelRect& part, double least_scale);
-  /// What was decoded, valid until the next open(). rgb_padding bytes after it may be read.
+  /// The decoded part, valid until the next open(). rgb_padding bytes after it may be read.
   [[nodiscard]] RgbView image() const noexcept;
-  /// Where a box of the full image lies in image(), clipped to it.
+  /// The position in image() of a box of the full image, clipped to it.
   [[nodiscard]] Box map(const Box& full) const noexcept;
   [[nodiscard]] const std::string& error() const noexcept;
 

@@ -35,7 +35,7 @@ Box centre_crop(std::int64_t width, std::int64_t height, std::int64_t size) {
   const std::int64_t longer = shorter * std::max(width, height) / std::min(width, height);
   const std::int64_t resized_width = wide ? longer : shorter;
   const std::int64_t resized_height = wide ? shorter : longer;
-  // Half pixels go to the even side, as Python rounds.
+  // Half pixels are rounded to even, as in Python.
   const double left = std::nearbyint(static_cast<double>(resized_width - size) / 2);
   const double top = std::nearbyint(static_cast<double>(resized_height - size) / 2);
   const double x = static_cast<double>(width) / static_cast<double>(resized_width);
@@ -61,7 +61,7 @@ bool JpegSampler::make(std::span<const std::uint8_t> file, std::int64_t size, Ra
     mirror = random->bits() >> 63 != 0;
   } else {
     box = centre_crop(width, height, size);
-    // The filter reaches beyond the box.
+    // The filter extends beyond the box.
     const double across = std::max((box.right - box.left) / extent, 1.0) + 1;
     const double down = std::max((box.bottom - box.top) / extent, 1.0) + 1;
     part.left = std::max<std::int64_t>(static_cast<std::int64_t>(box.left - across), 0);

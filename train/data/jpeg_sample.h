@@ -10,20 +10,20 @@
 
 namespace assay::train::data {
 
-/// A random part of an image: 8 % to 100 % of its area, its aspect ratio between 3/4 and 4/3; the
-/// middle of it when ten draws do not fit. The usual augmentation of ImageNet training.
+/// A random part of an image: 8 % to 100 % of its area, with an aspect ratio between 3/4 and 4/3;
+/// its middle if ten draws do not fit. The usual augmentation of ImageNet training.
 [[nodiscard]] PixelRect random_resized_crop(Random& random, std::int64_t width,
                                             std::int64_t height);
 
-/// The part that resizing the short side to round(size · 8/7) (256 for 224) and cutting size×size
-/// out of the middle leaves.
+/// The part that remains after resizing the short side to round(size · 8/7) (256 for 224) and
+/// cutting size×size out of the middle.
 [[nodiscard]] Box centre_crop(std::int64_t width, std::int64_t height, std::int64_t size);
 
-/// Turns the bytes of a JPEG into a sample. Not thread-safe: use one per thread.
+/// Makes a sample from the bytes of a JPEG. Not thread-safe: use one per thread.
 class JpegSampler {
  public:
-  /// With `random` (training): a random resized crop, mirrored every other time; without: the
-  /// center crop. Writes `size`×`size` RGB. False when the JPEG is damaged; error() says how.
+  /// With `random` (training): a random resized crop, mirrored half of the time; otherwise the
+  /// center crop. Writes `size`×`size` RGB. Returns false if the JPEG is damaged; error() says how.
   [[nodiscard]] bool make(std::span<const std::uint8_t> file, std::int64_t size, Random* random,
                           std::uint8_t* out);
   [[nodiscard]] const std::string& error() const noexcept { return decoder_.error(); }

@@ -11,12 +11,12 @@
 
 namespace assay::train::data {
 
-/// A split whose samples are JPEGs: what its kinds have in common. A damaged sample is replaced by
-/// the next good one (after the last, by the first), so that every row is a real sample and the
-/// replacement is always the same.
+/// The common part of splits whose samples are JPEGs. A damaged sample is replaced by the next good
+/// one (after the last, by the first), so that every row is a real sample and the replacement is
+/// always the same.
 class JpegSource : public ImageSource {
  public:
-  /// `augment`: random crops and flips; else center crops.
+  /// `augment` means random crops and flips; otherwise center crops.
   JpegSource(std::int64_t samples, std::int64_t image_size, bool augment, double max_damaged);
 
   [[nodiscard]] std::int64_t size() const noexcept final { return samples_; }
@@ -26,7 +26,7 @@ class JpegSource : public ImageSource {
   [[nodiscard]] std::unique_ptr<Reader<ImageBatch>> make_reader() const final;
   [[nodiscard]] std::int64_t damaged() const noexcept final { return damage_.count(); }
 
-  /// One thread's memory.
+  /// A thread's working memory.
   struct Scratch {
     std::string path;
     std::vector<std::uint8_t> bytes;
@@ -35,15 +35,15 @@ class JpegSource : public ImageSource {
   void make(const SampleKey& key, Scratch& scratch, ImageBatch& batch, std::int64_t row) const;
 
  protected:
-  /// The JPEG of a sample, in `scratch.bytes`, and its label. `damage` says why there is
-  /// none. Throws Error when a file cannot be read or a label cannot be.
+  /// A sample's JPEG, in `scratch.bytes`, and its label. `damage` says why there is none. Throws
+  /// Error if a file cannot be read or a label is invalid.
   struct Encoded {
     std::span<const std::uint8_t> jpeg;
     std::int64_t label = 0;
     std::string damage;
   };
   [[nodiscard]] virtual Encoded load(std::int64_t index, Scratch& scratch) const = 0;
-  /// Where a user finds a sample.
+  /// The sample's name for users.
   [[nodiscard]] virtual std::string name(std::int64_t index) const = 0;
 
  private:
@@ -53,7 +53,7 @@ class JpegSource : public ImageSource {
   mutable DamageLog damage_;
 };
 
-/// Checks the options that all JPEG sets have. Throws Error of kind config.
+/// Checks the options common to all JPEG sets. Throws Error of kind config.
 void check_jpeg_options(std::int64_t image_size, double max_damaged);
 
 }  // namespace assay::train::data

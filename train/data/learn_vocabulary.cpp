@@ -43,7 +43,7 @@ class Learner {
   };
   struct PairInfo {
     std::int64_t count = 0;
-    std::set<std::int32_t> words;  // that may have it
+    std::set<std::int32_t> words;  // those that may contain it
   };
 
   void choose_characters(const WordCounts& counts) {
@@ -69,18 +69,18 @@ class Learner {
   }
 
   void add_word(const std::string& text, std::int64_t count) {
-    if (is_too_long(text)) return;  // will be unknown
+    if (is_too_long(text)) return;  // remains unknown
     Word word{{}, count};
     for (const std::string& character : characters_of(text)) {
       const auto it = alphabet_.find(character);
-      if (it == alphabet_.end()) return;  // will be unknown
+      if (it == alphabet_.end()) return;  // remains unknown
       word.pieces.push_back(it->second);
     }
     words_.push_back(std::move(word));
     change(static_cast<std::int32_t>(words_.size()) - 1, 1);
   }
 
-  // Adds (sign 1) or takes away (-1) what a word contributes to all counts.
+  // Adds (sign 1) or subtracts (-1) a word's contribution to all counts.
   void change(std::int32_t index, int sign) {
     const Word& word = words_[index];
     for (std::size_t i = 0; i < word.pieces.size(); ++i) {
@@ -112,8 +112,8 @@ class Learner {
     for (const auto& [negative, pair] : by_count_) {
       const std::int64_t count = -negative;
       if (count < 2) break;
-      // No pair of this count can gain more, since each of its tokens occurs as often as it; and
-      // below all / e fewer occurrences gain less.
+      // No pair with this count can gain more, since each of its tokens occurs at least as often;
+      // below all / e, fewer occurrences gain less.
       const auto c = static_cast<double>(count);
       const auto all = static_cast<double>(all_);
       if (c * std::exp(1.0) < all && c * std::log(all / c) <= best) break;
@@ -152,7 +152,7 @@ class Learner {
   std::map<std::string, std::int32_t> alphabet_;
   std::vector<Word> words_;
   std::map<Pair, PairInfo> pairs_;
-  std::set<std::pair<std::int64_t, Pair>> by_count_;  // the most frequent first
+  std::set<std::pair<std::int64_t, Pair>> by_count_;  // most frequent first
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ void check(const LoaderOptions& options) {
   if (options.buffers < 2 || options.buffers > 1024)
     wrong(fmt::format("{} batch buffers", options.buffers),
           "use 2 to 1024: one is with the trainer while the next is made");
-  constexpr std::int64_t most_epochs = 1'000'000'000;  // so that batches can be counted
+  constexpr std::int64_t most_epochs = 1'000'000'000;  // keeps batches countable
   if (options.epochs < 0 || options.epochs > most_epochs || options.start.epoch < 0 ||
       options.start.epoch > most_epochs || options.start.batch < 0)
     wrong(fmt::format("cannot start at epoch {}, batch {}, of {} epochs", options.start.epoch,
@@ -42,7 +42,7 @@ void check(const LoaderOptions& options) {
   if (options.timeout <= Nanoseconds::zero()) wrong("the timeout of a batch is not positive");
 }
 
-// Better an error now than the kernel ending the process while the buffers fill.
+// Reports an error now rather than letting the kernel end the process while the buffers fill.
 void check_memory(std::int64_t bytes, std::int64_t buffers) {
   const double total = static_cast<double>(bytes) * static_cast<double>(buffers);
   const double machine =
@@ -73,7 +73,7 @@ Shards::Shards(std::int64_t samples, const LoaderOptions& options) {
     first_ = rank * batch_size_;
     stride_ = batch_size_ * world;
   } else {
-    // The first samples % world ranks have one more.
+    // The first samples % world ranks get one more.
     const std::int64_t least = samples / world;
     const std::int64_t extra = samples % world;
     share_ = least + (rank < extra ? 1 : 0);
@@ -210,7 +210,7 @@ void LoaderState<Batch>::make(Reader<Batch>& reader, Chunk& chunk) noexcept {
     error = std::make_exception_ptr(
         Error(ErrorKind::internal, fmt::format("a loader thread failed: {}", other.what())));
   }
-  // When a batch has several errors, the first row's is reported, however the threads are timed.
+  // Of several errors in a batch, the first row's is reported, whatever the threads' timing.
   const std::lock_guard lock(mutex_);
   if (slot.error == nullptr || row < slot.failed_row) {
     slot.error = error;

@@ -11,11 +11,11 @@
 namespace assay::train::data {
 
 enum class Pass {
-  train,  ///< shuffled; whole global batches only, the tail is dropped on all ranks alike
-  eval,   ///< in order; every sample exactly once over all ranks, the last batch may be short
+  train,  ///< shuffled; only whole global batches, with the rest dropped on all ranks alike
+  eval,   ///< in order; every sample exactly once over all ranks, and the last batch may be short
 };
 
-/// A place in the stream of batches of one rank.
+/// A position in one rank's stream of batches.
 struct Position {
   std::int64_t epoch = 0;
   std::int64_t batch = 0;  ///< within the epoch
@@ -24,14 +24,14 @@ struct Position {
 
 struct LoaderOptions {
   Pass pass = Pass::train;
-  std::int64_t batch_size = 0;  ///< of this rank
+  std::int64_t batch_size = 0;  ///< this rank's
   std::int64_t rank = 0;
   std::int64_t world = 1;
-  std::int64_t threads = 2;  ///< that make batches
-  std::int64_t buffers = 4;  ///< batches that exist at once, those with the consumer included
-  std::uint64_t seed = 1;    ///< of order and augmentation; the same on all ranks
-  Position start;            ///< resuming: the first batch that next() gives
-  std::int64_t epochs = 0;   ///< the stream ends before this epoch; 0: it never ends
+  std::int64_t threads = 2;  ///< for making batches
+  std::int64_t buffers = 4;  ///< concurrently existing batches, including the consumer's
+  std::uint64_t seed = 1;    ///< for order and augmentation; the same on all ranks
+  Position start;            ///< for resuming: the first batch from next()
+  std::int64_t epochs = 0;   ///< the stream ends before this epoch; 0: never
   std::shared_ptr<HostAllocator> allocator;        ///< nullptr: heap_allocator()
   Nanoseconds timeout = std::chrono::minutes(10);  ///< longest wait for one batch
 };
@@ -44,8 +44,8 @@ template <class Batch>
 class LoaderState;
 }
 
-/// A batch that the consumer has until this object goes; then its buffer is filled again. Whoever
-/// copies from it asynchronously keeps it until the copy is done. May outlive the loader.
+/// A batch that the consumer holds until this object is destroyed; its buffer is then reused. To
+/// copy asynchronously, hold it until the copy is done. May outlive the loader.
 template <class Batch>
 class Loan {
  public:
@@ -72,7 +72,7 @@ class Loan {
   [[nodiscard]] Position position() const noexcept { return position_; }
   /// How long next() had to wait for it.
   [[nodiscard]] Nanoseconds waited() const noexcept { return waited_; }
-  /// Gives the buffer back now.
+  /// Returns the buffer now.
   void give_back() noexcept;
 
  private:
@@ -83,27 +83,27 @@ class Loan {
   Nanoseconds waited_{0};
 };
 
-/// Makes the batches of one rank ahead of their use, in threads. What a batch holds depends on the
-/// source and (seed, epoch, batch, rank, world) alone, not on threads or time; and the global
-/// batches of `world` ranks of size B are those of one rank of size B·world, rank by rank.
-/// next() belongs to one thread.
+/// Prepares the batches of one rank ahead of their use, in threads. A batch's content depends only
+/// on the source and (seed, epoch, batch, rank, world), not on threads or time; the global batches
+/// of `world` ranks of size B are those of one rank of size B·world, rank by rank. next() must be
+/// called from one thread.
 template <class Batch>
 class Loader {
  public:
-  /// Throws Error of kind config when no batch can be made of these options (a batch larger than a
-  /// rank's share of the training split, a rank outside the world, a start beyond the epoch).
+  /// Throws Error of kind config if these options allow no batch (a batch larger than a rank's
+  /// share of the training split, a rank outside the world, a start beyond the epoch).
   Loader(std::shared_ptr<const Source<Batch>> source, LoaderOptions options);
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
-  /// Ends all threads; waits for the samples they are making, no longer.
+  /// Ends all threads; waits only for the samples in progress.
   ~Loader();
 
-  /// The next batch; an empty loan after the last. Rethrows the Error of a thread that failed (as
-  /// soon as it is the turn of that thread's batch, and then on every call); throws Error of kind
-  /// environment when the timeout passes, and of kind internal when the consumer holds all buffers.
+  /// The next batch; an empty loan after the last. Rethrows the Error of a failed thread (when that
+  /// thread's batch is due, and on every later call); throws Error of kind environment when the
+  /// timeout passes, and of kind internal if the consumer holds all buffers.
   [[nodiscard]] Loan<Batch> next();
 
-  /// Batches of this rank: in training the same on all ranks, in evaluation they may differ by one.
+  /// Batches of this rank: equal on all ranks in training; in evaluation they may differ by one.
   [[nodiscard]] std::int64_t batches_per_epoch() const noexcept;
   [[nodiscard]] const LoaderOptions& options() const noexcept;
   [[nodiscard]] const Source<Batch>& source() const noexcept;

@@ -13,11 +13,11 @@
 
 namespace assay::train::data::detail {
 
-/// Which samples belong to which batch; pure arithmetic.
+/// Assigns samples to batches; pure arithmetic.
 class Shards {
  public:
   Shards() = default;
-  /// Throws Error of kind config when no batch can be made.
+  /// Throws Error of kind config if no batch is possible.
   Shards(std::int64_t samples, const LoaderOptions& options);
 
   [[nodiscard]] std::int64_t batches() const noexcept { return batches_; }
@@ -25,7 +25,7 @@ class Shards {
   [[nodiscard]] std::int64_t rows(std::int64_t batch) const noexcept {
     return std::min(batch_size_, share_ - batch * batch_size_);
   }
-  /// Place of a row in the order of the epoch.
+  /// A row's position in the epoch's order.
   [[nodiscard]] std::int64_t place(std::int64_t batch, std::int64_t row) const noexcept {
     return first_ + batch * stride_ + row;
   }
@@ -33,14 +33,14 @@ class Shards {
  private:
   std::int64_t batch_size_ = 0;
   std::int64_t batches_ = 0;
-  std::int64_t share_ = 0;   // samples of this rank
-  std::int64_t first_ = 0;   // place of this rank's first sample
-  std::int64_t stride_ = 0;  // places from one batch of this rank to the next
+  std::int64_t share_ = 0;   // this rank's number of samples
+  std::int64_t first_ = 0;   // position of this rank's first sample
+  std::int64_t stride_ = 0;  // distance between this rank's batches
 };
 
 /// The queue between the threads that make batches and the consumer. Batches are begun in order;
-/// the threads share the rows of the oldest unfinished ones, so that the first batch does not have
-/// to wait for a single thread.
+/// the threads share the rows of the oldest unfinished ones, so that the first batch does not
+/// depend on a single thread.
 template <class Batch>
 class LoaderState {
  public:
@@ -63,7 +63,7 @@ class LoaderState {
     Batch batch;
     Position position;
     Permutation order{1, 0};
-    std::int64_t unclaimed = 0;   // the first row that no thread has taken on
+    std::int64_t unclaimed = 0;   // the first row that no thread has taken
     std::int64_t unfinished = 0;  // rows still to be made
     std::int64_t failed_row = 0;  // of `error`
     std::exception_ptr error;
@@ -84,17 +84,17 @@ class LoaderState {
   LoaderOptions options_;
   Shards shards_;
   std::int64_t chunk_rows_ = 1;
-  std::int64_t last_ = 0;  // number of the batch after the last of the stream
+  std::int64_t last_ = 0;  // one past the stream's last batch
   std::vector<Slot> slots_;
   std::vector<std::unique_ptr<Reader<Batch>>> readers_;
 
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;
-  std::condition_variable work_;   // for the threads: rows or a buffer became free
+  std::condition_variable work_;   // for the threads: rows or a buffer became available
   std::condition_variable ready_;  // for the consumer: a batch is complete
-  // Under the mutex:
+  // Protected by the mutex:
   std::vector<Slot*> free_;
-  std::vector<Slot*> begun_;  // ring of slots in the order of their batches
+  std::vector<Slot*> begun_;  // ring of slots in batch order
   std::int64_t next_begun_ = 0;
   std::int64_t next_taken_ = 0;
   std::exception_ptr failure_;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t language_vocabulary = 128;
 constexpr std::int64_t language_train_size = 65'536;
 constexpr std::int64_t language_eval_size = 256;
-constexpr std::int64_t language_most_tokens = 1 << 20;  // of the vocabulary: 128 MiB of choices
+constexpr std::int64_t language_most_tokens = 1 << 20;  // vocabulary limit: 128 MiB of choices
 
 }  // namespace
 
@@ -105,7 +105,7 @@ std::unique_ptr<Reader<TokenBatch>> LanguageSource::make_reader() const {
   return std::make_unique<LanguageReader>(*this);
 }
 
-// The mean over the rows' predictions of what the language itself has as loss.
+// The language's own loss, averaged over the rows' predictions.
 double loss_of_language(const Language& language, const LanguageSource& source) {
   const std::int64_t row = source.shape().row();
   std::vector<std::int32_t> tokens(row);

@@ -43,7 +43,7 @@ class MemorySource final : public ImageSource {
     const std::int64_t begin = std::max<std::int64_t>(right, 0);
     const std::int64_t end = width + std::min<std::int64_t>(right, 0);
     std::memset(to, 0, static_cast<std::size_t>(images_.shape.pixels()));
-    if (begin >= end) return;  // a narrow image has been moved out of sight
+    if (begin >= end) return;  // a narrow image was moved out of sight
     for (std::int64_t y = std::max<std::int64_t>(down, 0);
          y < height + std::min<std::int64_t>(down, 0); ++y) {
       const std::uint8_t* const row = from + (y - down) * width * channels;

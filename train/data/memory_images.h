@@ -8,15 +8,15 @@
 
 namespace assay::train::data {
 
-/// Images that all fit into memory.
+/// Images that fit into memory as a whole.
 struct MemoryImages {
   ImageBatch::Shape shape;
   std::vector<std::uint8_t> pixels;  ///< [n, height, width, channels]
   std::vector<std::uint8_t> labels;  ///< [n]
 };
 
-/// How training changes an image: it is moved by up to `shift` pixels in each direction, black
-/// where nothing is left, and mirrored every other time.
+/// How training changes an image: moves it by up to `shift` pixels in each direction, filling with
+/// black, and mirrors it half of the time.
 struct ShiftAndFlip {
   std::int64_t shift = 0;
   bool flip = false;

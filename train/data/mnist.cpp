@@ -60,7 +60,7 @@ IdxArray parse_idx(std::span<const std::uint8_t> file, std::size_t dimensions,
     const std::uint8_t* const bytes = file.data() + 4 + 4 * d;
     const std::size_t size = std::size_t{bytes[0]} << 24 | std::size_t{bytes[1]} << 16 |
                              std::size_t{bytes[2]} << 8 | std::size_t{bytes[3]};
-    // Checked in every step, so that the product cannot overflow.
+    // Checked at every step, so that the product cannot overflow.
     if (size == 0 || size > most_bytes / total)
       wrong(fmt::format("the header's dimension {} is {}", d, size));
     total *= size;

@@ -7,9 +7,9 @@
 
 namespace assay::train::data {
 
-/// Rows of a stream of tokens: the documents one after the other, without gaps or padding. Row i is
-/// the tokens i · S … i · S + S of the part first … last-1 of the stream; what fills no row at its
-/// end is left out. The documents of a row say where attention across them would cross a boundary.
+/// Rows of a token stream: consecutive documents without gaps or padding. Row i has the tokens i ·
+/// S … i · S + S of the stream's part first … last-1; the remainder that does not fill a row is
+/// left out. A row's documents tell where attention would cross a boundary.
 class PackedTokens final : public TokenSource {
  public:
   PackedTokens(std::shared_ptr<const tokens::TokenStream> stream, std::int64_t first,
@@ -19,7 +19,7 @@ class PackedTokens final : public TokenSource {
   [[nodiscard]] TokenBatch::Shape shape() const noexcept override { return shape_; }
   [[nodiscard]] std::unique_ptr<Reader<TokenBatch>> make_reader() const override;
 
-  /// Both S + 1 long. Throws Error of kind environment for a token outside of the vocabulary.
+  /// Both have S + 1 elements. Throws Error of kind environment for a token outside the vocabulary.
   void write(std::int64_t row, std::int32_t* tokens, std::int32_t* documents) const;
 
  private:

@@ -13,8 +13,8 @@ namespace assay::train::data {
   return x ^ (x >> 31);
 }
 
-/// A small generator (SplitMix64) with the same sequence on every machine; made anew for every
-/// sample from what names the sample.
+/// A small generator (SplitMix64) with the same sequence on every machine; created for every sample
+/// from the sample's keys.
 class Random {
  public:
   template <class... Keys>
@@ -41,8 +41,8 @@ class Random {
   std::uint64_t state_;
 };
 
-/// A random order of 0…n-1 in constant memory and with random access: a Feistel network over the
-/// next even number of bits, applied until the result is in range.
+/// A random order of 0…n-1 in constant memory with random access: a Feistel network over the next
+/// even number of bits, applied until the result is in range.
 class Permutation {
  public:
   /// n ≥ 1

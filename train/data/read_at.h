@@ -6,10 +6,10 @@
 
 namespace assay::train::data {
 
-/// The whole file into `bytes`, whose memory is reused. Throws Error of kind environment.
+/// Reads the whole file into `bytes`, reusing its memory. Throws Error of kind environment.
 void read_whole(const std::string& path, std::vector<std::uint8_t>& bytes);
 
-/// `size` bytes from `offset` on. Throws Error of kind environment, also when the file is shorter.
+/// Reads `size` bytes at `offset`. Throws Error of kind environment, also if the file is shorter.
 void read_at(const std::string& path, std::int64_t offset, std::int64_t size,
              std::vector<std::uint8_t>& bytes);
 

@@ -42,9 +42,9 @@ void down_row(const std::uint8_t* rows, std::int64_t stride, const std::int16_t*
 
 #if defined(__x86_64__)
 
-// Four source pixels at a time: pairs of pixels (0, 1) in the low half, (2, 3) in the high half,
-// as 16-bit numbers r0 r1 g0 g1 b0 b1, so that one multiply-add makes both taps of all colors.
-// Writes one byte too many per pixel and so leaves the last pixel to across_row.
+// Four source pixels at a time: pairs of pixels (0, 1) in the low half, (2, 3) in the high half, as
+// 16-bit numbers r0 r1 g0 g1 b0 b1, so that one multiply-add computes both taps of all colors.
+// Writes one byte too many per pixel and therefore leaves the last pixel to across_row.
 __attribute__((target("avx2"))) void across_row_avx2(const std::uint8_t* source,
                                                      const Resampler::Taps& taps,
                                                      std::int64_t width, std::uint8_t* out) {
@@ -83,7 +83,7 @@ __attribute__((target("avx2"))) void down_row_avx2(const std::uint8_t* rows, std
     __m256i low = _mm256_set1_epi32(half);
     __m256i high = low;
     for (std::int64_t k = 0; k < count; k += 2) {
-      // Coefficients are padded with zeros, rows are not.
+      // Coefficients are padded with zeros; rows are not.
       const std::uint8_t* const one = rows + k * stride + i;
       const std::uint8_t* const two = k + 1 < count ? one + stride : one;
       int pair = 0;

@@ -10,7 +10,7 @@ void measure_channels(const ImageSource& source, std::int64_t images, std::array
   const ImageBatch::Shape shape = source.shape();
   ImageBatch batch(shape, 1, heap_allocator());
   const std::unique_ptr<Reader<ImageBatch>> reader = source.make_reader();
-  // Integers, so that the sums are exact.
+  // Integers keep the sums exact.
   std::array<std::int64_t, 3> sum{};
   std::array<std::int64_t, 3> squares{};
   images = std::min(images, source.size());

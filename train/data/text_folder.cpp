@@ -23,9 +23,9 @@ namespace {
 constexpr std::int64_t hold_out = 50;     // every 50th document
 constexpr std::int64_t least_tokens = 8;  // of a sample
 
-using Document = std::vector<std::string>;  // its sentences
+using Document = std::vector<std::string>;  // a list of sentences
 
-/// The tokens of a split and where things begin in them.
+/// A split's tokens and the boundaries within them.
 struct Corpus {
   struct Run {
     std::int64_t document = 0;
@@ -65,7 +65,7 @@ class TextFolder final : public TextSource {
     std::span<const std::int32_t> b = all.subspan(static_cast<std::size_t>(cut));
     const bool random_next = random.bits() >> 63 != 0;
     if (random_next) b = other_run(run, random);
-    // What does not fit goes from the end of the longer one.
+    // Drops the excess from the end of the longer one.
     const auto room = static_cast<std::size_t>(shape_.sequence - 3);
     const std::size_t over = a.size() + b.size() > room ? a.size() + b.size() - room : 0;
     const std::size_t longer = std::max(a.size(), b.size());
@@ -79,7 +79,7 @@ class TextFolder final : public TextSource {
   }
 
  private:
-  // Tokens of A: up to the end of a sentence, or anywhere in a single one.
+  // The number of A's tokens: up to the end of a sentence, or anywhere within a single one.
   [[nodiscard]] std::int64_t cut_of(const Corpus::Run& run, std::int64_t size,
                                     Random& random) const {
     const std::int64_t sentences = run.last - run.first;
@@ -199,7 +199,7 @@ Corpus tokenise(const std::vector<Document>& documents, const Vocabulary& vocabu
       WordSplitter words(sentence, options.lower_case);
       for (std::string_view word; words.next(word);) {
         vocabulary.encode(word, corpus.tokens);
-        // A sentence longer than a row goes on in the next sample.
+        // A sentence longer than a row continues in the next sample.
         const auto size = static_cast<std::int64_t>(corpus.tokens.size());
         if (size - corpus.sentences.back() >= room) corpus.sentences.push_back(size);
       }
@@ -212,7 +212,7 @@ Corpus tokenise(const std::vector<Document>& documents, const Vocabulary& vocabu
   return corpus;
 }
 
-// A model learns [UNK] in no time; its accuracy would mean nothing.
+// A model quickly learns [UNK], and its accuracy would then mean nothing.
 void require_known_words(const Corpus& corpus, const Vocabulary& vocabulary,
                          const TextSetOptions& options) {
   constexpr double most = 0.5;
@@ -268,7 +268,7 @@ TextSet open_text_folder(const TextSetOptions& options) {
                 learn_vocabulary(count_words(train, options.lower_case), options.vocabulary_size),
                 options.path.string())
           : Vocabulary::read(options.vocabulary);
-  // In a learned vocabulary the special tokens come first, and no random token is one of them.
+  // A learned vocabulary begins with the special tokens, so that no random token is one of them.
   const MaskingRule rule{vocabulary.special(), options.mask_probability,
                          options.vocabulary.empty() ? 5 : 0,
                          static_cast<std::int32_t>(vocabulary.size())};

@@ -12,7 +12,7 @@
 
 namespace assay::train::data {
 
-/// Ids of the tokens with a meaning of their own.
+/// Ids of the special tokens.
 struct SpecialTokens {
   std::int32_t pad = 0;
   std::int32_t unknown = 1;
@@ -36,24 +36,24 @@ struct TextSetInfo {
 struct TextSetOptions {
   /// "grammar" (generated) or "text" (a folder of .txt files).
   std::string set = "grammar";
-  /// The folder of "text": train/ and val/ in it when both are there, else every 50th document is
+  /// The folder for "text", with train/ and val/ if both exist; otherwise every 50th document is
   /// held out for evaluation.
   std::filesystem::path path;
-  /// vocab.txt of a WordPiece model, one token a line; empty learns one from the training text.
+  /// A WordPiece model's vocab.txt, one token per line; empty: learned from the training text.
   std::filesystem::path vocabulary;
-  /// Tokens of the vocabulary to learn.
+  /// Size of the vocabulary to learn.
   std::int64_t vocabulary_size = 8192;
   /// Lower-case the text, as uncased BERT models do.
   bool lower_case = true;
   /// S, 16…8192.
   std::int64_t sequence = 64;
-  /// Share of a row's tokens that are masked.
+  /// Fraction of a row's tokens that are masked.
   double mask_probability = 0.15;
   /// P; 0 is ceil(S · mask_probability).
   std::int64_t masked = 0;
-  /// Seed of the generated set: each seed gives another set.
+  /// Seed of the generated set; each seed gives a different set.
   std::uint64_t seed = 1;
-  /// Samples of the generated set; 0 is its default (32,768 and 1,024).
+  /// Samples of the generated set; 0 means the default (32,768 and 1,024).
   std::int64_t train_size = 0;
   std::int64_t eval_size = 0;
   Progress progress;
@@ -65,10 +65,10 @@ struct TextSet {
   std::shared_ptr<const TextSource> eval;
 };
 
-/// Same as open_image_set. The masking of the evaluation split is the same in every pass.
+/// Like open_image_set. The evaluation split's masking is the same in every pass.
 [[nodiscard]] TextSet open_text_set(const TextSetOptions& options);
 
-/// The names that `set` may have.
+/// The valid names for `set`.
 [[nodiscard]] const std::vector<std::string>& text_set_names();
 
 }  // namespace assay::train::data

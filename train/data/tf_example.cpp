@@ -6,7 +6,7 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// The protobuf wire format, as far as these messages use it. Every read is checked.
+// The part of the protobuf wire format that these messages use. Every read is checked.
 class Wire {
  public:
   explicit Wire(Bytes bytes) : bytes_(bytes) {}
@@ -15,10 +15,10 @@ class Wire {
     std::uint64_t number = 0;
     unsigned type = 0;        // 0 varint, 1 eight bytes, 2 length-delimited, 5 four bytes
     std::uint64_t value = 0;  // of a varint
-    Bytes bytes;              // of the others
+    Bytes bytes;              // for the other types
   };
 
-  /// False at the end, and when the bytes are not a field; ok() tells them apart.
+  /// Returns false at the end and for invalid bytes; ok() tells them apart.
   bool next(Field& field) {
     if (!ok_ || bytes_.empty()) return false;
     std::uint64_t key = 0;
@@ -38,7 +38,7 @@ class Wire {
       case 5:
         return take(4, field.bytes);
       default:
-        return fail();  // groups, and what does not exist
+        return fail();  // groups and invalid types
     }
   }
   [[nodiscard]] bool ok() const { return ok_; }

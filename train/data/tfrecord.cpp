@@ -157,7 +157,7 @@ std::vector<RecordPlace> index_tfrecord(const std::string& path) {
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0)
     throw system_error(ErrorKind::environment, "cannot read the file", path, errno);
-  // One small read per record; reading ahead would fetch the data too.
+  // One small read per record; read-ahead would fetch the data too.
   static_cast<void>(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM));
   const auto wrong = [&](std::int64_t offset, std::string what) {
     throw Error(ErrorKind::environment,

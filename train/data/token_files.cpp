@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using Stream = std::shared_ptr<const tokens::TokenStream>;
 
 constexpr std::int64_t learnt_vocabulary = 8192;
-// Of all tokens, for evaluation, when the set is not split.
+// The fraction of all tokens held out for evaluation if the set is not split.
 constexpr double held_out = 0.02;
 
 void require_path(const TokenSetOptions& options, const char* what) {
@@ -63,7 +63,7 @@ TokenSet two_splits(const TokenSetOptions& options, std::int64_t vocabulary, con
                 pack(eval, 0, eval->size(), options, vocabulary, "evaluation"));
 }
 
-// The last documents that have the share that is held out; the end of the last one, when it alone
+// Holds out the last documents that make up the fraction, or the end of the last one if it alone
 // has more.
 TokenSet hold_out_end(const TokenSetOptions& options, std::int64_t vocabulary,
                       const Stream& stream) {
@@ -108,7 +108,7 @@ Stream tokens_of_text(const fs::path& path, const tokens::Bpe& bpe,
   return stream;
 }
 
-// The smallest that has all of the tokenizer's tokens, or what was asked for.
+// The smallest vocabulary with all of the tokenizer's tokens, or the requested one.
 std::int64_t vocabulary_of(const TokenSetOptions& options, std::int64_t of_tokenizer,
                            const fs::path& tokenizer) {
   if (options.vocabulary_size == 0) return of_tokenizer;

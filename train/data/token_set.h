@@ -18,26 +18,26 @@ struct TokenSetInfo {
   std::int64_t sequence = 0;    ///< S
   std::int64_t train_size = 0;  ///< rows
   std::int64_t eval_size = 0;
-  /// The mean loss, in nats a token, of a predictor that knows the distribution that the evaluation
-  /// split was drawn from: no model has less there but by chance. Of generated sets.
+  /// The mean loss, in nats per token, of a predictor that knows the evaluation split's
+  /// distribution: no model has a lower one except by chance. For generated sets.
   std::optional<double> best_loss;
 };
 
 struct TokenSetOptions {
   /// "language" (generated), "text" (folders of text) or "indexed" (Megatron's files of tokens).
   std::string set = "language";
-  /// Of a set of files: the folder or the file.
+  /// The folder or file of a set of files.
   std::filesystem::path path;
-  /// A tokenizer.json. Empty: of text, one is learnt; of indexed sets, the one beside them.
+  /// A tokenizer.json. If empty, text learns one, and indexed sets use the one beside them.
   std::filesystem::path tokenizer;
-  /// Tokens of the vocabulary to learn, and of the generated language; with a tokenizer, as many
-  /// as it has or more, so that the vocabulary divides.
+  /// Size of the vocabulary to learn or of the generated language; with a tokenizer, at least its
+  /// size, so that the vocabulary can be divisible.
   std::int64_t vocabulary_size = 0;  ///< 0: the set's default
   /// S, 8…1,048,576.
   std::int64_t sequence = 128;
-  /// Seed of the generated set: each seed gives another one.
+  /// Seed of the generated set; each seed gives a different one.
   std::uint64_t seed = 1;
-  /// Rows of the generated set; 0 is its default.
+  /// Rows of the generated set; 0 means the default.
   std::int64_t train_size = 0;
   std::int64_t eval_size = 0;
   Progress progress;
@@ -49,10 +49,10 @@ struct TokenSet {
   std::shared_ptr<const TokenSource> eval;
 };
 
-/// Same as open_image_set.
+/// Like open_image_set.
 [[nodiscard]] TokenSet open_token_set(const TokenSetOptions& options);
 
-/// The names that `set` may have.
+/// The valid names for `set`.
 [[nodiscard]] const std::vector<std::string>& token_set_names();
 
 }  // namespace assay::train::data

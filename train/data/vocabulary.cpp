@@ -19,7 +19,7 @@ std::size_t characters(std::string_view text) {
   return count;
 }
 
-// The end of a piece must not lie within a character.
+// A piece must not end within a character.
 bool is_boundary(std::string_view text, std::size_t at) {
   return at == text.size() || (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80;
 }

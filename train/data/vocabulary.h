@@ -13,15 +13,15 @@
 
 namespace assay::train::data {
 
-/// A WordPiece vocabulary: pieces that begin a word, and pieces ("##…") that go on in it.
-/// Immutable after it is made.
+/// A WordPiece vocabulary: pieces that begin a word, and pieces ("##…") that continue it. Immutable
+/// after construction.
 class Vocabulary {
  public:
-  /// Takes the tokens in the order of their ids. Throws Error of kind environment at `where` when a
-  /// token is empty or occurs twice, or a special token is missing.
+  /// `tokens` are in the order of their ids. Throws Error of kind environment at `where` if a token
+  /// is empty or repeated, or a special token is missing.
   Vocabulary(std::vector<std::string> tokens, const std::string& where);
 
-  /// vocab.txt: one token a line.
+  /// Reads a vocab.txt: one token per line.
   [[nodiscard]] static Vocabulary read(const std::filesystem::path& path);
 
   [[nodiscard]] std::int64_t size() const noexcept {
@@ -30,8 +30,8 @@ class Vocabulary {
   [[nodiscard]] const std::string& token(std::int32_t id) const { return tokens_[id]; }
   [[nodiscard]] const SpecialTokens& special() const noexcept { return special_; }
 
-  /// Appends the pieces of a word: always the longest that fits next; the unknown token when none
-  /// fits or the word has more than 100 characters.
+  /// Appends a word's pieces, always the longest one that fits next; the unknown token if none fits
+  /// or the word has more than 100 characters.
   void encode(std::string_view word, std::vector<std::int32_t>& out) const;
 
  private:
@@ -49,17 +49,16 @@ class Vocabulary {
   SpecialTokens special_;
 };
 
-/// Whether the word has more characters than are looked at: 100.
+/// Whether the word has more than 100 characters, the most that are examined.
 [[nodiscard]] bool is_too_long(std::string_view word) noexcept;
 
-/// How often every word occurs.
+/// How often each word occurs.
 using WordCounts = std::map<std::string, std::int64_t>;
 
 /// Learns up to `size` tokens: the special tokens (ids 0…4), the characters (at most the 1,000 most
-/// frequent, in their order), then merges of two neighboring pieces. Each merge is the one that
-/// raises the likelihood of the text most, count(ab) · log(count(ab) · all / (count(a) ·
-/// count(b))), as long as there is one that occurs twice and raises it at all. Depends on nothing
-/// but the counts.
+/// frequent, in that order), then merges of two neighboring pieces. Each merge is the one that
+/// raises the text's likelihood most, count(ab) · log(count(ab) · all / (count(a) · count(b))), as
+/// long as one occurs twice and raises it at all. Depends only on the counts.
 [[nodiscard]] std::vector<std::string> learn_vocabulary(const WordCounts& words, std::int64_t size);
 
 }  // namespace assay::train::data

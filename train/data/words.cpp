@@ -35,7 +35,7 @@ bool stands_alone(char32_t c) {
          between(c, 0xF900, 0xFAFF) || between(c, 0xFF01, 0xFF0F) || between(c, 0x20000, 0x2FA1F);
 }
 
-// Base letters of U+00E0…U+00FF and U+0100…U+017F; '.' where there is none.
+// Base letters of U+00E0…U+00FF and U+0100…U+017F; '.' if there is none.
 constexpr std::string_view latin1_base = "aaaaaa.ceeeeiiii.nooooo..uuuuy.y";
 constexpr std::string_view latin_a_base =
     "aaaaaaccccccccdd..eeeeeeeeeegggggggghh..iiiiiiiii...jjkk.llllll....nnnnnn...oooooo..rrrrrr"

@@ -5,15 +5,14 @@
 
 namespace assay::train::data {
 
-/// Takes text apart into words as BERT's basic tokenizer does: at white space, every punctuation
-/// mark and every CJK character on its own, control characters left out. With `lower_case`, Latin,
-/// Greek and Cyrillic letters are lower-cased and Latin accents dropped. Bytes that are not UTF-8
-/// become U+FFFD.
+/// Splits text into words like BERT's basic tokenizer: at white space, with every punctuation mark
+/// and CJK character separate, and without control characters. With `lower_case`, Latin, Greek and
+/// Cyrillic letters become lower case and Latin accents are dropped. Invalid UTF-8 becomes U+FFFD.
 class WordSplitter {
  public:
   WordSplitter(std::string_view text, bool lower_case) : text_(text), lower_case_(lower_case) {}
 
-  /// The next word, valid until the next call; false at the end.
+  /// Returns the next word, valid until the next call; false at the end.
   [[nodiscard]] bool next(std::string_view& word);
 
  private:
@@ -23,7 +22,7 @@ class WordSplitter {
   std::string word_;
 };
 
-/// The code point at `at`, which moves past it. U+FFFD for a byte that belongs to none.
+/// Returns the code point at `at` and advances past it. U+FFFD for an invalid byte.
 [[nodiscard]] char32_t next_code_point(std::string_view text, std::size_t& at) noexcept;
 
 }  // namespace assay::train::data

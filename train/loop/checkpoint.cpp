@@ -28,7 +28,7 @@ at::Generator generator(torch::Device device) {
   return at::globalContext().defaultGenerator(device);
 }
 
-// Names and shapes: two models with the same ones can exchange parameters.
+// Names and shapes: models that agree in these can exchange parameters.
 std::string shape_of(const std::vector<FlatParameters::Entry>& entries) {
   std::string text;
   for (const FlatParameters::Entry& entry : entries)
@@ -36,8 +36,8 @@ std::string shape_of(const std::vector<FlatParameters::Entry>& entries) {
   return text;
 }
 
-// The first option with another value in `theirs`: "'seed: 1', not 'seed: 5'"; empty: none. A
-// checkpoint of before an option was noted says nothing of it.
+// The first option with another value in `theirs`: "'seed: 1', not 'seed: 5'"; empty: none. An
+// older checkpoint, written before an option was recorded, does not count.
 std::string other_option(const Json& theirs,
                          const std::vector<std::pair<std::string, std::string>>& ours) {
   for (const auto& [key, value] : ours)
@@ -46,8 +46,9 @@ std::string other_option(const Json& theirs,
   return {};
 }
 
-// Gives errno of what failed, or 0. libtorch's own writer ends the process when a disk is full: its
-// destructor throws. So errors are hidden from it and reported when the archive is complete.
+// Returns errno of the failure, or 0. libtorch's own writer ends the process when a disk is full,
+// because its destructor throws. So errors are hidden from it and reported once the archive is
+// complete.
 int write_to(torch::serialize::OutputArchive& archive, const fs::path& path) {
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd) return errno;
@@ -108,24 +109,24 @@ void copy_into(const torch::Tensor& to, const torch::Tensor& from, const fs::pat
   to.copy_(from);
 }
 
-// Those of the whole model.
+// The whole model's entries.
 const std::vector<FlatParameters::Entry>& entries_of(const TrainingState& state) {
   return state.shared == nullptr ? state.parameters.entries() : state.shared->entries();
 }
 
-// All of what each rank has a part of, on the host.
+// Assembles what each rank has a part of, on the host.
 torch::Tensor whole_of(const torch::Tensor& own, FlatRange part, const TrainingState& state) {
   torch::Tensor all = own;
-  if (part.size != state.parameters.size()) {  // ranks share the optimizer's state
+  if (part.size != state.parameters.size()) {  // the ranks divide the optimizer's state
     all = torch::zeros_like(state.parameters.values());
     all.narrow(0, part.begin, part.size).copy_(own);
     state.data.all_gather(all);
   }
-  // Not every way of adding knows all types.
+  // Not every reduction supports all types.
   return state.shared == nullptr ? all.cpu() : state.shared->gather(all.to(torch::kFloat));
 }
 
-// Archive keys must not hold dots in some versions.
+// In some versions archive keys must not contain dots.
 std::string buffer_key(const std::string& name) {
   std::string key = "buffer_" + name;
   std::replace(key.begin(), key.end(), '.', '_');
@@ -158,7 +159,7 @@ void Checkpoints::leave_earlier() const {
                     folder_.string(), counted(steps.size(), "checkpoint"), steps.back()));
 }
 
-// All but the newest two. What another training left in the folder is not touched.
+// Removes all but the newest two. Leaves another training's files in the folder alone.
 void Checkpoints::remove_older() {
   const auto newest_two = steps_.size() > 2 ? steps_.end() - 2 : steps_.begin();
   std::error_code ignored;
@@ -167,8 +168,8 @@ void Checkpoints::remove_older() {
   steps_.erase(steps_.begin(), newest_two);
 }
 
-// The steps of the training that is resumed, oldest first; the files of one that was ended while it
-// was being written count as the oldest.
+// The steps of the resumed training, oldest first; those of a training that was interrupted while
+// writing count as the oldest.
 void Checkpoints::find_steps(std::int64_t newest) {
   steps_ = steps_in(folder_);
   std::erase(steps_, newest);
@@ -179,13 +180,13 @@ void Checkpoints::find_steps(std::int64_t newest) {
 void Checkpoints::withdraw(std::int64_t step) noexcept {
   if (steps_.empty() || steps_.back() != step) return;
   steps_.pop_back();
-  // Not one that was never completed, see find_steps().
+  // Leaves out a step that was never completed, see find_steps().
   if (!steps_.empty() && steps_.back() > step) steps_.clear();
   if (steps_.empty()) return;
   try {
     write_file_atomic(folder_ / "latest", std::to_string(steps_.back()) + "\n");
   } catch (const std::exception&) {
-    // The message names the right one all the same.
+    // The message names the right one anyway.
   }
 }
 
@@ -197,7 +198,7 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
   const fs::path folder = step_folder(folder_, progress.step);
   make_directories(folder);
   std::error_code ignored;
-  // Of an earlier training: the checkpoint is complete when there is a new one.
+  // Left by an earlier training: the checkpoint is complete once there is a new one.
   if (communicator_.rank() == 0) fs::remove(folder / "info.json", ignored);
   torch::serialize::OutputArchive own;
   own.write("random", generator(state.device).get_state(), true);
@@ -208,7 +209,7 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
   write_archive(own, own_path);
   const std::vector<std::string> marks = communicator_.gather(mark_of(own_path).dump());
 
-  // Ranks that share the model or the optimizer's state put it together.
+  // Ranks that share the model or the optimizer's state assemble it.
   const FlatRange all{0, state.parameters.size()};
   std::vector<std::pair<std::string, torch::Tensor>> tensors;
   tensors.emplace_back("parameters", whole_of(state.parameters.values(), all, state));
@@ -247,7 +248,7 @@ void Checkpoints::save(const TrainingState& state, const Progress& progress) {
     seal(info);
     write_file_atomic(folder / "info.json", dump_pretty(info));
   }
-  communicator_.barrier();  // every file is there
+  communicator_.barrier();  // every file exists
   if (communicator_.rank() == 0)
     write_file_atomic(folder_ / "latest", std::to_string(progress.step) + "\n");
   communicator_.barrier();
@@ -354,7 +355,7 @@ std::optional<Progress> Checkpoints::load(const TrainingState& state) {
   torch::serialize::InputArchive archive;
   require_unchanged(info, model_path);
   read_archive(archive, model_path);
-  // What was cut into other parts has another padding at its end.
+  // Data that was divided differently has other padding at its end.
   const auto end_of = [](const std::vector<FlatParameters::Entry>& entries) {
     return entries.back().offset + entries.back().size;
   };
@@ -381,7 +382,7 @@ std::optional<Progress> Checkpoints::load(const TrainingState& state) {
   if (state.average != nullptr) read_flat("average", state.average->average(), all);
   state.parameters.round();
 
-  // A rank that is new has the statistics of one that was there.
+  // A new rank uses the statistics of an existing one.
   const bool is_new = communicator_.rank() >= saved_ranks;
   const fs::path own_path = folder / fmt::format("rank{}.pt", is_new ? 0 : communicator_.rank());
   torch::serialize::InputArchive own;

@@ -36,7 +36,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-// Whether all of its files are there, in their sizes.
+// Whether all its files exist in their full sizes.
 bool is_complete(const fs::path& step) {
   Json info;
   try {
@@ -100,7 +100,7 @@ NewestStep newest_step(const fs::path& folder) {
       return {*step, fmt::format("{} is missing or empty: step {} is the newest complete "
                                  "checkpoint, and the training goes on from it",
                                  latest_path.string(), *step)};
-    // It is written when all others are there.
+    // Written once all others exist.
     if (is_there(candidate / "info.json")) damaged.push_back(*step);
   }
   if (!damaged.empty())
@@ -121,7 +121,7 @@ Json mark_of(const fs::path& file) {
 
 void require_unchanged(const Json& info, const fs::path& file) {
   const Json& files = member_at(info, "files");
-  if (files.is_null() || !is_there(file)) return;  // of a missing one its reader says so
+  if (files.is_null() || !is_there(file)) return;  // its reader reports a missing one
   const Json& expected = member_at(files, file.filename().c_str());
   if (mark_of(file) == expected) return;
   throw Error(ErrorKind::environment,
@@ -152,7 +152,7 @@ std::optional<UniqueFd> lock_checkpoints(const fs::path& folder) {
   try {
     lock = try_lock_file(path);
   } catch (const Error&) {
-    return std::nullopt;  // no locks there; that the folder can be written to was tried
+    return std::nullopt;  // no locks there; writing to the folder was already tested
   }
   if (!lock) {
     const std::string holder(trim(read_file_or_empty(path)));
@@ -162,7 +162,7 @@ std::optional<UniqueFd> lock_checkpoints(const fs::path& folder) {
                 folder.string(), "give each training a folder of its own, or wait for its end");
   }
   const std::string holder = fmt::format("process {} on {}\n", ::getpid(), host_name());
-  // Only for the other's message: what cannot be written is no error.
+  // Only for the other process's message, so a failure to write is not an error.
   if (::ftruncate(lock->get(), 0) == 0)
     static_cast<void>(::pwrite(lock->get(), holder.data(), holder.size(), 0) < 0);
   return lock;

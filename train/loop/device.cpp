@@ -52,7 +52,7 @@ int usable_cpus() {
   return 1;
 }
 
-// Only what runs on another stream can be captured as a graph.
+// Only work on a non-default stream can be captured as a graph.
 void leave_default_stream([[maybe_unused]] torch::Device device) {
 #if defined(ASSAY_TRAIN_CUDA)
   if (c10::cuda::getCurrentCUDAStream(device.index()) !=
@@ -99,8 +99,8 @@ int prepare_device(torch::Device device, Precision precision, std::int64_t threa
   at::globalContext().setAllowTF32CuBLAS(precision == Precision::tf32);
   at::globalContext().setAllowTF32CuDNN(precision == Precision::tf32);
   if (device.is_cuda()) {
-    // What cuDNN predicts with its better model (mode B) trains ResNet-50 as fast as what trials
-    // choose, and the first step comes four seconds earlier (docs/dev/performance-notes.md).
+    // With cuDNN's better prediction model (mode B), ResNet-50 trains as fast as with trials, and
+    // the first step comes four seconds earlier (docs/dev/performance-notes.md).
     ::setenv("TORCH_CUDNN_USE_HEURISTIC_MODE_B", "1", /*overwrite=*/0);
     leave_default_stream(device);
   }
@@ -111,7 +111,8 @@ int prepare_device(torch::Device device, Precision precision, std::int64_t threa
                 "threads", fmt::format("use at most {}, or 0", most_threads(usable_cpus())));
   int count = static_cast<int>(threads);
   if (count == 0) {
-    // Ranks on one machine share its CPUs; a launcher that binds them has shared them out already.
+    // Ranks on a machine share its CPUs, unless a launcher that binds them has already divided
+    // them.
     const char* local = std::getenv("LOCAL_WORLD_SIZE");
     const int ranks = local != nullptr ? std::max(1, std::atoi(local)) : place.world_size;
     const char* omp = std::getenv("OMP_NUM_THREADS");
@@ -120,7 +121,7 @@ int prepare_device(torch::Device device, Precision precision, std::int64_t threa
   }
   at::set_num_threads(count);
 #if defined(_OPENMP)
-  omp_set_num_threads(count);  // PyTorch's packages bring their own OpenMP besides the system's
+  omp_set_num_threads(count);  // PyTorch's packages contain their own OpenMP besides the system's
 #endif
   return count;
 }
@@ -155,7 +156,7 @@ void try_cudnn_algorithms() {
 }
 
 void be_deterministic() {
-  // cuBLAS adds in a fixed order only with a workspace of a fixed size.
+  // cuBLAS adds in a fixed order only with a fixed-size workspace.
   ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::globalContext().setBenchmarkCuDNN(false);
   at::globalContext().setDeterministicCuDNN(true);

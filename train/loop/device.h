@@ -9,52 +9,53 @@
 
 namespace assay::train {
 
-/// The device of this rank: `name` is auto, cpu or cuda. auto takes CUDA device LOCAL_RANK when
-/// there is one. Ranks that reduce with Gloo share the devices when they are more. Throws Error of
-/// kind environment when there is no such device.
+/// This rank's device: `name` is auto, cpu or cuda. auto takes CUDA device LOCAL_RANK if it exists.
+/// Ranks that reduce with Gloo share the devices if there are more ranks. Throws Error of kind
+/// environment if there is no such device.
 [[nodiscard]] torch::Device choose_device(const std::string& name, const workload::Place& place,
                                           Collectives collectives = Collectives::automatic);
 
-/// The most threads of a process that may use so many processors: with more they only wait for each
-/// other, 512 on two for seconds a step.
+/// The most threads for a process with this many processors: more would only wait for each other,
+/// with 512 on two for seconds per step.
 [[nodiscard]] std::int64_t most_threads(int processors) noexcept;
 
-/// Sets the process up for it: precision of matrix products, threads (0: this rank's share of the
-/// CPUs that the process may use). Gives the number of threads. Throws Error of kind config for
-/// what the device cannot do, and for more than most_threads().
+/// Configures the process: precision of matrix products, threads (0: this rank's share of the CPUs
+/// available to the process). Returns the number of threads. Throws Error of kind config for
+/// anything the device cannot do, and for more than most_threads().
 int prepare_device(torch::Device device, Precision precision, std::int64_t threads,
                    const workload::Place& place);
 
-/// Watches what this process has of the device's memory. Of the CPU's nothing is known.
+/// Observes this process's use of the device's memory. The CPU's is unknown.
 class DeviceMemory {
  public:
   explicit DeviceMemory(torch::Device device);
-  /// The most since construction, as a share of what the device has; 0: not known.
+  /// The peak since construction, as a share of the device's memory; 0: unknown.
   [[nodiscard]] double peak_share() const;
-  /// Gives back what libtorch keeps for later.
+  /// Releases the memory that libtorch caches.
   void give_back() const;
 
  private:
   torch::Device device_;
 };
 
-/// From now on the first computation of a shape times cuDNN's algorithms and keeps the fastest.
+/// From now on, the first computation of a shape times cuDNN's algorithms and keeps the fastest.
 void try_cudnn_algorithms();
 
-/// From now on the same computation gives the same bits on the same machine: only algorithms that
-/// add in a fixed order, and none chosen by its speed. Before the first computation on the device.
+/// From now on, the same computation gives the same bits on the same machine: uses only algorithms
+/// that add in a fixed order, and selects none by its speed. Must precede the first computation on
+/// the device.
 void be_deterministic();
 
-/// Whose kernels attention may use on CUDA: "auto" (libtorch's choice), "flash", "cudnn".
+/// The kernels that attention may use on CUDA: "auto" (libtorch's choice), "flash", "cudnn".
 [[nodiscard]] const std::vector<std::string>& attention_kernels();
-/// From now on they do. Does nothing on the CPU. Throws Error of kind config when this libtorch has
-/// no choice.
+/// Selects them from now on. Does nothing on the CPU. Throws Error of kind config if this libtorch
+/// has no choice.
 void choose_attention(const std::string& kernels, torch::Device device);
 
 /// Page-locked memory for batches that go to a CUDA device; ordinary memory for the CPU.
 [[nodiscard]] std::shared_ptr<data::HostAllocator> batch_allocator(torch::Device device);
 
-/// Lets operators run in a lower precision as long as it exists; does nothing for fp32 and tf32.
+/// Makes operators run in a lower precision while it exists; does nothing for fp32 and tf32.
 class AutocastScope {
  public:
   AutocastScope(torch::Device device, Precision precision);

@@ -46,7 +46,7 @@ class ImageTask final : public LoaderTask<data::ImageBatch> {
   std::int64_t rows() const override { return current_.labels.size(0); }
 
   void resize(std::int64_t rows) override {
-    // A selection of a channels-last tensor is one.
+    // A selection from a channels-last tensor is channels-last too.
     const torch::Tensor picked =
         torch::arange(rows, current_.labels.options()).remainder(current_.labels.size(0));
     current_ = {current_.x.index_select(0, picked), current_.labels.index_select(0, picked)};
@@ -108,7 +108,7 @@ class ImageTask final : public LoaderTask<data::ImageBatch> {
       pixels = pixels.to(device(), /*non_blocking=*/true);
       labels = labels.to(device(), /*non_blocking=*/true);
     }
-    // NHWC bytes are channels-last floats: the conversion keeps the order in memory.
+    // NHWC bytes become channels-last floats: the conversion keeps the memory order.
     torch::Tensor x = pixels.permute({0, 3, 1, 2}).to(torch::kFloat);
     x.sub_(mean_).mul_(scale_);
     if (!settings().channels_last) x = x.contiguous();
@@ -122,7 +122,7 @@ class ImageTask final : public LoaderTask<data::ImageBatch> {
   Images current_;
 };
 
-// What a model may take from the configuration.
+// Settings that a model may take from the configuration.
 struct ImageModelSettings {
   bool zero_init_residual = false;
 };
@@ -146,7 +146,7 @@ struct ImageWorkload {
   MakeImageModel model;
 };
 
-// A new model of this kind is a line here.
+// A new model of this kind needs only a line here.
 const std::vector<ImageWorkload>& image_workloads() {
   constexpr const char* kSmall =
       "{data: glyphs, epochs: 2, learning_rate: 0.05, weight_decay: 5e-4, nesterov: true, "

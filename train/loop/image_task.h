@@ -9,7 +9,7 @@
 
 namespace assay::train {
 
-/// Classification of images: resnet20 … resnet152.
+/// Image classification: resnet20 … resnet152.
 [[nodiscard]] TaskKind image_kind();
 
 /// The data options of image_kind().
@@ -20,10 +20,10 @@ struct ImageModel {
   std::shared_ptr<torch::nn::Module> module;
   /// Maps normalized images, float [N, C, H, W], to logits [N, classes].
   std::function<torch::Tensor(const torch::Tensor&)> forward;
-  double flops = 0;  ///< of training on one image
+  double flops = 0;  ///< for training on one image
 };
 
-/// Trains the model, which goes to the device, on the set.
+/// Trains the model, which is moved to the device, on the set.
 [[nodiscard]] std::unique_ptr<Task> make_image_task(const Settings& settings,
                                                     const workload::Place& place,
                                                     torch::Device device, data::ImageSet set,

@@ -16,7 +16,7 @@ data::LoaderOptions loader_options(const Settings& settings, const workload::Pla
   options.rank = place.rank;
   options.world = place.world_size;
   options.threads = settings.loader_threads;
-  // Batches that a device still copies from are not available for new ones.
+  // Batches from which a device is still copying cannot be reused.
   const std::int64_t held =
       device.is_cpu() ? 1 : (kStepsInFlight + 1) * (train ? settings.accumulation : 1);
   options.buffers = std::max(settings.loader_buffers, held + 3);

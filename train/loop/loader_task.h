@@ -16,18 +16,18 @@
 
 namespace assay::train {
 
-/// Options of a loader for one pass of this rank.
+/// The loader options for one pass of this rank.
 [[nodiscard]] data::LoaderOptions loader_options(const Settings& settings,
                                                  const workload::Place& place, torch::Device device,
                                                  data::Pass pass);
 
-/// Reads the options that all data sets have into the set's own; for the kinds of tasks.
+/// Reads the options common to all data sets into the set's own; for the kinds of tasks.
 template <class SetOptions>
 void read_set(SetOptions& set, const std::vector<std::string>& names, workload::Options& options) {
   options.section("Data");
   set.set = options.choice("data", set.set, names, "the data set, as docs/data.md describes it");
   set.path = options.text("path", "", workload::per_rank("folder of the set's files"));
-  // A path means that its files are wanted.
+  // A path means that the user wants its files.
   if (!set.path.empty() && (set.set == "glyphs" || set.set == "grammar" || set.set == "language"))
     options.fail("path", "the data set " + set.set + " is generated and reads no files",
                  "leave 'path' out, or say what the files are with 'data'");
@@ -39,8 +39,8 @@ void read_set(SetOptions& set, const std::vector<std::string>& names, workload::
       options.integer("data_seed", 1, 0, kMax, "of a generated set: another one is another set"));
 }
 
-/// What tasks with batches from a data::Loader have in common: the loader, the place in its stream,
-/// and the batches that a device may still copy from.
+/// Common parts of tasks with batches from a data::Loader: the loader, the position in its stream,
+/// and the batches from which a device may still be copying.
 template <class Batch>
 class LoaderTask : public Task {
  public:
@@ -72,7 +72,7 @@ class LoaderTask : public Task {
     if (++position_.batch == loader_->batches_per_epoch()) position_ = {position_.epoch + 1, 0};
     take(*loan);
     const BatchWork work = work_of(*loan);
-    // The CPU has converted already; a device may still be copying.
+    // The CPU has already converted it; a device may still be copying.
     if (!device_.is_cpu()) loans_.keep(std::move(loan));
     return work;
   }
@@ -92,18 +92,18 @@ class LoaderTask : public Task {
   std::int64_t damaged() const override { return training_->damaged() + evaluation_->damaged(); }
 
  protected:
-  /// data_checksum() of samples that lie evenly over both splits.
+  /// data_checksum() of samples spread evenly over both splits.
   [[nodiscard]] std::uint32_t checksum_of_samples() const {
     const std::array<std::uint32_t, 2> both{checksum_of_samples(*training_, 64),
                                             checksum_of_samples(*evaluation_, 16)};
     return crc32c({reinterpret_cast<const std::uint8_t*>(both.data()), sizeof both});
   }
-  /// Sends the batch to the device for loss() to read. The copy may be under way when this returns.
+  /// Sends the batch to the device for loss(). The copy may still be in progress on return.
   virtual void take(const Batch& batch) = 0;
   [[nodiscard]] virtual BatchWork work_of(const Batch& batch) const = 0;
 
-  /// Calls `use` with every batch of the evaluation, without gradients, the model in its mode for
-  /// evaluation. `use` sends the batch to the device.
+  /// Calls `use` with every evaluation batch, without gradients and with the model in evaluation
+  /// mode. `use` sends the batch to the device.
   template <class Use>
   void for_each_evaluated(const Use& use) {
     torch::NoGradGuard no_grad;
@@ -134,7 +134,7 @@ class LoaderTask : public Task {
         {reinterpret_cast<const std::uint8_t*>(batch.storage.data()), batch.storage.bytes()});
   }
 
-  // Keeps the batches that a device may still copy from.
+  // Holds the batches from which a device may still be copying.
   class Ring {
    public:
     explicit Ring(std::size_t size) : loans_(size) {}

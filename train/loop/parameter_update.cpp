@@ -29,9 +29,9 @@ bool Update::apply(double rate) {
     factor = clip_factor(before, settings_.clip_norm, 1 / scale);
   } else if (settings_.clip_norm > 0) {
     const torch::Tensor before = norm();
-    // A device would have to be waited for.
+    // Reading it from a device would require waiting.
     finite_ = !before.is_cpu() || std::isfinite(before.item<double>());
-    if (!finite_) return false;  // parameters tell where it began as long as they are as they were
+    if (!finite_) return false;  // unchanged parameters show where it began
     factor = clip_factor(before, settings_.clip_norm, 1);
   }
   optimizer_.step(rate, factor);

@@ -15,9 +15,9 @@ namespace assay::train {
 
 namespace {
 
-// The first runs choose algorithms and build plans, which a capture must not.
+// The first runs choose algorithms and build plans, which must not happen in a capture.
 constexpr int kPlainRuns = 3;
-// Batches with and without a mask; more kinds are not worth their memory.
+// Batches with and without a mask; further kinds are not worth their memory.
 constexpr std::size_t kMaxRecordings = 2;
 
 std::vector<std::int64_t> shapes_of(const std::vector<torch::Tensor*>& inputs) {
@@ -33,8 +33,8 @@ std::vector<std::int64_t> shapes_of(const std::vector<torch::Tensor*>& inputs) {
   return shapes;
 }
 
-// A graph keeps its memory for itself and cannot use what the plain runs have left. Where the
-// device has no room for both, that is given back.
+// A graph has its own memory and cannot use what the plain runs left. If the device lacks room for
+// both, that memory is released.
 void make_room(c10::DeviceIndex device) {
   const auto held = static_cast<std::size_t>(
       c10::cuda::CUDACachingAllocator::getDeviceStats(device).reserved_bytes[0].current);
@@ -66,7 +66,7 @@ std::unique_ptr<StepGraph::Recording> StepGraph::record(const std::vector<torch:
   c10::cuda::MempoolId_t pool{0, 0};
   for (auto& [shapes, entry] : entries_)
     if (entry.recording) pool = entry.recording->graph.pool();
-  // Loaders' threads may get page-locked memory meanwhile.
+  // Loader threads may allocate page-locked memory meanwhile.
   recording->graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
   std::string failure;
   try {
@@ -89,7 +89,7 @@ torch::Tensor StepGraph::run(const std::vector<torch::Tensor*>& inputs, double s
                              const Compute& compute) {
   replayed_ = false;
   if (!wanted_) return compute(scale);
-  if (scale != scale_) {  // it is a constant of what was captured
+  if (scale != scale_) {  // a constant in the captured graph
     entries_.clear();
     scale_ = scale;
   }
@@ -101,7 +101,7 @@ torch::Tensor StepGraph::run(const std::vector<torch::Tensor*>& inputs, double s
     if (entry.plain_runs++ < kPlainRuns || recorded >= static_cast<std::ptrdiff_t>(kMaxRecordings))
       return compute(scale);
     entry.recording = record(inputs, scale, compute);
-    if (!entry.recording) {  // too little memory for it
+    if (!entry.recording) {  // too little memory
       release();
       return compute(scale);
     }

@@ -9,31 +9,31 @@
 
 namespace assay::train {
 
-/// Runs the same forward and backward again and again. On a CUDA device, after a few plain runs, as
-/// a CUDA graph: the host then starts a step's thousand kernels with one call, where starting them
-/// one by one takes milliseconds, which for a small model is longer than they run. One thread, on a
-/// stream that is not the default one (prepare_device() sees to that).
+/// Repeats the same forward and backward. On a CUDA device it does so, after a few plain runs, as a
+/// CUDA graph: the host then starts a step's thousand kernels with a single call, whereas starting
+/// them individually takes milliseconds, for a small model longer than they run. Single-threaded,
+/// on a non-default stream (which prepare_device() ensures).
 class StepGraph {
  public:
-  /// Gives the loss. Reads the inputs, adds to gradients that stay where they are, waits for
-  /// nothing on the device, and does not change with anything else but `scale`.
+  /// Returns the loss. Reads the inputs, adds to gradients that stay in place, waits for nothing on
+  /// the device, and depends on nothing else except `scale`.
   using Compute = std::function<torch::Tensor(double scale)>;
 
-  /// Runs plainly when `wanted` is false and on other devices than CUDA.
+  /// Runs plainly if `wanted` is false, and on devices other than CUDA.
   StepGraph(torch::Device device, bool wanted);
   StepGraph(const StepGraph&) = delete;
   StepGraph& operator=(const StepGraph&) = delete;
   ~StepGraph();
 
-  /// The loss of compute(scale). `inputs` (some may be undefined) are what it reads; they may be
-  /// left as other tensors with the same contents. Throws Error of kind internal when the
+  /// The loss from compute(scale), which reads `inputs` (some may be undefined); these may be
+  /// replaced by other tensors with the same content. Throws Error of kind internal if the
   /// computation cannot be captured.
   [[nodiscard]] torch::Tensor run(const std::vector<torch::Tensor*>& inputs, double scale,
                                   const Compute& compute);
 
   /// Whether the last run was a graph's.
   [[nodiscard]] bool replayed() const noexcept { return replayed_; }
-  /// Gives the graphs' memory back and runs plainly from now on; false when there was none.
+  /// Releases the graphs' memory and runs plainly from now on; returns false if there was none.
   bool release();
 
  private:

@@ -8,8 +8,8 @@
 
 namespace assay::train {
 
-// Events can measure the time between them from libtorch 2.5 on; with older ones a CUDA log has no
-// phases.
+// Since libtorch 2.5 events can measure the time between them; with older versions a CUDA log has
+// no phases.
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
 #define ASSAY_EVENTS_HAVE_TIME 1
 #else
@@ -64,7 +64,7 @@ void StepLog::end_step(const BatchWork& work, const torch::Tensor& loss, double 
   }
   current_.loss = torch::empty({}, torch::TensorOptions(torch::kFloat).pinned_memory(true));
   current_.loss.copy_(loss.detach(), /*non_blocking=*/true);
-  // The copy has to have passed before the loss is read.
+  // The copy must be complete before the loss is read.
   current_.marks.push_back({Phase::optimizer, mark()});
   outstanding_.push_back(std::move(current_));
   current_ = {};

@@ -11,36 +11,36 @@
 
 namespace assay::train {
 
-/// The phases of a step, in order. On CUDA `data` is the time that the device had nothing to do
-/// because the batch was not there yet, and its conversion.
+/// The phases of a step, in order. On CUDA, `data` is the time in which the device was idle because
+/// the batch was not there yet, plus its conversion.
 enum class Phase { data, compute, comm, optimizer };
 
-/// Measures the phases of steps and writes their STEP_END lines. On the CPU at once. On CUDA
-/// without making host or device wait for the step: phases are taken from events in the stream, the
-/// loss is copied to page-locked memory, and a line is written when its step has passed on the
-/// device, at the latest kStepsInFlight steps later.
+/// Measures the phases of steps and writes their STEP_END lines. On the CPU it does so immediately.
+/// On CUDA neither host nor device waits for the step: phases come from events in the stream, the
+/// loss is copied to page-locked memory, and a line is written once the device has passed its step,
+/// at the latest kStepsInFlight steps later.
 class StepLog {
  public:
-  /// Called with every loss in order; throws to end the training.
+  /// Called with every loss in order; ends the training by throwing.
   using OnLoss = std::function<void(std::int64_t step, double loss)>;
 
-  /// Without a writer it measures, and calls `on_loss`, but writes nothing.
+  /// Without a writer it measures and calls `on_loss`, but writes nothing.
   StepLog(perflog::Writer* writer, torch::Device device, OnLoss on_loss);
 
   void begin(std::int64_t step);
-  /// Ends a phase; phases may repeat within a step and add up.
+  /// Ends a phase; repeated phases within a step add up.
   void end(Phase phase);
-  /// So much of what was counted as `from` was waiting for other ranks. On the CPU only: a device's
-  /// waiting is not the host's.
+  /// Reports how much of the time counted as `from` was waiting for other ranks. Only on the CPU,
+  /// since a device's waiting is not the host's.
   void waited(Phase from, double seconds);
-  /// So much of that was for other stages of a pipeline.
+  /// Reports how much of that was for other stages of a pipeline.
   void waited_for_stages(double seconds);
-  /// The step is complete on the host.
+  /// Reports that the step is complete on the host.
   void end_step(const BatchWork& work, const torch::Tensor& loss, double rate);
-  /// Writes everything that is outstanding; waits for the device.
+  /// Writes all outstanding lines; waits for the device.
   void flush();
 
-  /// Seconds of all steps written so far.
+  /// Seconds in all steps written so far.
   [[nodiscard]] double total(Phase phase) const noexcept {
     return totals_[static_cast<std::size_t>(phase)];
   }
@@ -57,7 +57,7 @@ class StepLog {
     double rate = 0;
     torch::Tensor loss;
     double seconds[4] = {};
-    std::optional<double> for_stages;  // a part of Phase::comm
+    std::optional<double> for_stages;  // part of Phase::comm
     std::optional<c10::Event> start;
     std::vector<Mark> marks;
   };

@@ -54,7 +54,7 @@ StepLoop::StepLoop(const Settings& settings, Task& task, Communicator& communica
     average_ = std::make_unique<MovingAverage>(parameters_, settings.ema_decay);
 }
 
-// The part of the parameters that this rank updates.
+// The range of parameters that this rank updates.
 FlatRange StepLoop::part_of(const Communicator& communicator) const {
   if (!shared_) return {0, parameters_.size()};
   const std::int64_t size = parameters_.size() / communicator.world_size();
@@ -76,7 +76,7 @@ void StepLoop::backward(bool last) {
   const std::optional<double> for_stages = task_.waited_for_stages();
   reducer_.begin(false);
   if (trace_) trace_->begin_backward();
-  // Each backward adds its part of the mean over all samples of all ranks.
+  // Each backward adds its part of the mean over all samples on all ranks.
   const double scale = update_.loss_scale() /
                        static_cast<double>(settings_.accumulation * communicator_.world_size());
   const torch::Tensor loss = graph_.run(task_.inputs(), scale, [this, last](double factor) {
@@ -136,12 +136,12 @@ std::optional<BatchTrial> StepLoop::try_batch(std::int64_t rows) {
   DeviceMemory memory(device_);
   try {
     task_.resize(rows);
-    backward_alone();  // chooses algorithms, gets memory
+    backward_alone();  // chooses algorithms and allocates memory
     for (int i = 0; i < kTimed; ++i) {
       const std::int64_t begin = mono_now_ns();
       backward_alone();
       const double taken = seconds(Nanoseconds(mono_now_ns() - begin));
-      // What disturbs a step only makes it longer.
+      // Disturbances only make a step longer.
       trial.seconds = i == 0 ? taken : std::min(trial.seconds, taken);
     }
     trial.memory_share = memory.peak_share();

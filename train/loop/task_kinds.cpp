@@ -11,8 +11,8 @@
 namespace assay::train {
 namespace {
 
-// Settings::kept. What the model's shape, the samples of a step and the size of the data say is
-// compared as such.
+// Settings::kept. Values implied by the model's shape, a step's samples and the data's size are
+// compared directly.
 constexpr std::string_view kKept[] = {
     "data",        "data_seed",  "seed",       "sequence", "cross_documents",  "vocabulary_size",
     "image_size",  "glyph_size", "label_base", "augment",  "mask_probability", "max_predictions",

@@ -16,7 +16,7 @@ constexpr double kMasked = -1e9;
 
 struct Sentences {
   BertInput input;
-  torch::Tensor words;  // int64 [M], data::TextBatch::ignored where there is nothing to predict
+  torch::Tensor words;  // int64 [M], data::TextBatch::ignored for unused slots
   torch::Tensor next;   // int64 [B]
 };
 
@@ -53,7 +53,7 @@ class TextTask final : public LoaderTask<data::TextBatch> {
     const auto pick = [&](const torch::Tensor& tensor) {
       return tensor.defined() ? tensor.index_select(0, which) : tensor;
     };
-    // Masked positions count through all rows: each copy of the batch lies behind the one before.
+    // Masked positions count across rows: each copy of the batch follows the previous one.
     const std::int64_t copies = (rows + had - 1) / had;
     const torch::Tensor offset =
         torch::arange(copies, current_.next.options()).unsqueeze(1) * (had * length);
@@ -147,7 +147,7 @@ class TextTask final : public LoaderTask<data::TextBatch> {
           (places >= lengths).to(torch::kFloat).mul_(kMasked).view({rows, 1, 1, length});
     }
     if (device().is_cpu()) {
-      // Only the slots in use; a device rather has the same shapes in every step.
+      // Uses only the filled slots; a device prefers constant shapes.
       std::vector<std::int64_t> picked;
       std::vector<std::int64_t> words;
       for (std::int64_t row = 0; row < rows; ++row)
@@ -180,7 +180,7 @@ struct TextWorkload {
   const char* size;  // of BertOptions::named()
 };
 
-// A new model of this kind is a line here.
+// A new model of this kind needs only a line here.
 const std::vector<TextWorkload>& text_workloads() {
   constexpr const char* kTiny =
       "{data: grammar, sequence: 64, batch_size: 32, dropout: 0, optimizer: adamw, "

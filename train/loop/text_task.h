@@ -4,7 +4,7 @@
 
 namespace assay::train {
 
-/// Pre-training on text, words that are masked and which sentence is next: bert-tiny … bert-large.
+/// Pre-training on text, with masked words and next-sentence prediction: bert-tiny … bert-large.
 [[nodiscard]] TaskKind text_kind();
 
 }  // namespace assay::train

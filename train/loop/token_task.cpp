@@ -22,9 +22,9 @@ namespace {
 
 constexpr std::string_view kEmbedding = "embedding";
 
-// What a workload says about its model, besides its size.
+// A workload's settings for its model, besides the size.
 struct TokenSettings {
-  bool cross_documents = true;  // attention does
+  bool cross_documents = true;  // attention does so
   Keep keep = Keep::all;
   std::string attention;
   std::string gradients;  // fp32, bf16 or auto
@@ -55,7 +55,7 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
       throw Error(ErrorKind::config, "what is the fastest differs from run to run",
                   "product_trials", "leave it out, or 'deterministic'");
     time_products(own.product_trials && site.device.is_cuda());
-    // Each rank takes its part of the model from the files that it sees.
+    // Each rank reads its part of the model from the files it sees.
     if (groups_ != nullptr && !groups_->all().alone())
       groups_->all().agree("weights whose checksum is",
                            own.start_from.empty() ? 0 : checksum_of_weights(own.start_from));
@@ -64,7 +64,7 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
     if (!own.export_to.empty() && groups_->all().rank() == 0) require_export_folder(own.export_to);
     stage_.emplace(*model_, *groups_, settings.micro_batches, own.keep);
     const Mesh& mesh = groups_->mesh();
-    // Ranks with other experts have no common buffer of which each could update a part (ZeRO 1).
+    // Ranks with different experts have no common buffer to divide for updates (ZeRO 1).
     if (mesh.zero < (mesh.expert > 1 ? 1 : 2) || mesh.data == 1) return;
     zero_.emplace(*model_, *groups_, mesh.zero < 3);
     model_->keep_in(*zero_);
@@ -102,8 +102,8 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
   }
 
   void bind(FlatParameters& parameters) override {
-    // One backward a step: what it finds in a weight's gradient is of no use. Gradients that are
-    // taken away after each backward begin at 0.
+    // With one backward per step, the previous content of a weight's gradient is not needed.
+    // Gradients that are removed after each backward start at 0.
     if (settings().accumulation == 1 && settings().micro_batches == 1 && !zero_)
       for (const auto& [name, weight] : model_->weights()) {
         weight->overwrite = true;
@@ -111,8 +111,8 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
         if (is_overwritten(name)) parameters.expect_overwritten(name, name == kEmbedding);
       }
     if (rounds_gradients()) parameters.round_gradients(torch::kBFloat16);
-    // On a device, weights are kept rounded as well; the CPU is slower in 16 bits anyway.
-    // What is gathered when it is used is rounded then.
+    // On a device, weights are also kept rounded; the CPU is slower in 16 bits anyway. Gathered
+    // weights are rounded when gathered.
     if (!device().is_cuda() || type_ == torch::kFloat || zero_) return;
     parameters.keep_rounded(type_);
     for (const auto& [name, weight] : model_->weights()) {
@@ -170,7 +170,7 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
       loss += losses.sum;
       right += losses.right;
     };
-    // Ranks that share experts, or parameters, go on as long as one of them has a batch.
+    // Ranks that share experts or parameters continue as long as any of them has a batch.
     const Mesh& mesh = groups_->mesh();
     const bool together = mesh.expert > 1 || (zero_ && mesh.zero == 3);
     const auto anybody_has_one = [&](bool own) {
@@ -205,14 +205,14 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
   void take(const data::TokenBatch& batch) override { current_ = prepare(batch); }
 
   BatchWork work_of(const data::TokenBatch& batch) const override {
-    // The ranks of a replica work on the same rows: each counts its part of them.
+    // A replica's ranks work on the same rows, and each counts its part of them.
     const double ranks = groups_ == nullptr ? 1 : static_cast<double>(groups_->mesh().replica());
     const double rows = static_cast<double>(batch.size) / ranks;
     return {rows, rows * static_cast<double>(batch.shape.sequence), rows * flops_};
   }
 
  private:
-  // A gradient that is the sum of several would be rounded with each.
+  // A gradient that is a sum would be rounded with each addend.
   [[nodiscard]] bool rounds_gradients() const {
     if (own_.gradients == "fp32") return false;
     const auto why_not = [&]() -> std::string {
@@ -230,8 +230,9 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
     return why_not.empty();
   }
 
-  // Whether every backward writes all of its gradient: not to an embedding, to whose rows gradients
-  // are added unless the output has overwritten them, nor to experts, which may get no token.
+  // Whether every backward writes the whole gradient. It does not for an embedding, to whose rows
+  // gradients are added unless the output has overwritten them, or for experts, which may get no
+  // token.
   [[nodiscard]] bool is_overwritten(const std::string& name) const {
     if (name == kEmbedding)
       return model_->options().tied && model_->share().last(model_->options());
@@ -240,7 +241,7 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
 
   struct Tokens {
     torch::Tensor tokens;     // int64 [B, S + 1]
-    torch::Tensor documents;  // int32 [B, S + 1]; undefined: attention crosses them
+    torch::Tensor documents;  // int32 [B, S + 1]; undefined if attention crosses them
   };
 
   static torch::Tensor read(const Tokens& t) { return t.tokens.narrow(1, 0, t.tokens.size(1) - 1); }
@@ -258,7 +259,7 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
           .to(device(), /*non_blocking=*/true);
     };
     Tokens out{send(batch.tokens).to(torch::kLong), {}};
-    // A copy on the CPU too: the buffer is filled again.
+    // Copied on the CPU too, because the buffer will be refilled.
     if (!own_.cross_documents) {
       out.documents = send(batch.documents);
       if (device().is_cpu()) out.documents = out.documents.clone();
@@ -271,10 +272,10 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
   MeshGroups* groups_;
   Llama model_;
   std::optional<LlamaStage> stage_;
-  std::optional<ZeroUnits> zero_;       // of ZeRO 2 and 3
-  std::unique_ptr<ModelShare> shared_;  // nullptr: each rank has all of the model
+  std::optional<ZeroUnits> zero_;       // for ZeRO 2 and 3
+  std::unique_ptr<ModelShare> shared_;  // nullptr: each rank has the whole model
   FlatParameters* parameters_ = nullptr;
-  double flops_;  // of a row
+  double flops_;  // per row
   torch::ScalarType type_ = torch::kFloat;
   Tokens current_;
 };
@@ -285,7 +286,7 @@ struct TokenWorkload {
   const char* size;  // of LlamaOptions::named()
 };
 
-// A new model of this kind is a line here.
+// A new model of this kind needs only a line here.
 const std::vector<TokenWorkload>& token_workloads() {
   constexpr const char* kTiny =
       "{sequence: 128, batch_size: 16, optimizer: adamw, learning_rate: 6e-3, beta2: 0.95, "
@@ -338,7 +339,7 @@ LlamaOptions read_llama(const std::string& size, workload::Options& options) {
   return model;
 }
 
-// How ranks share the model, besides `zero`.
+// Reads how ranks share the model, besides `zero`.
 void read_mesh(Settings& settings, workload::Options& options) {
   options.section("Mesh");
   Mesh& mesh = settings.mesh;
@@ -355,7 +356,7 @@ void read_mesh(Settings& settings, workload::Options& options) {
                       "wait less for other stages");
 }
 
-// The batch in parts, and the model on its mesh.
+// Checks that the batch fits its parts, and the model its mesh.
 void require_fit(const Settings& settings, const LlamaOptions& model, std::int64_t sequence,
                  MeshGroups& groups) {
   const Mesh& mesh = groups.mesh();

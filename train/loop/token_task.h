@@ -4,7 +4,7 @@
 
 namespace assay::train {
 
-/// Pre-training of a language model, which predicts each next token: llama-tiny … llama-70b.
+/// Pre-training of a language model that predicts each next token: llama-tiny … llama-70b.
 [[nodiscard]] TaskKind token_kind();
 
 }  // namespace assay::train

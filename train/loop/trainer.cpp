@@ -19,14 +19,14 @@
 namespace assay::train {
 namespace {
 
-// Trials of ResNet-50's convolutions take 2 to 11 s and make its steps of 31 and 63 ms 1 to 10 %
-// shorter: they pay after some minutes.
+// Timing ResNet-50's convolutions takes 2 to 11 s and shortens its steps of 31 and 63 ms by 1 to 10
+// %, so it pays off after some minutes.
 constexpr std::int64_t kStepsWorthTrials = 20'000;
 
 constexpr const char* kAdvice =
     "lower learning_rate, lengthen the warm-up, set clip_norm, or use bf16 or fp32";
 
-// What `batch_size: auto` is there: memory is not what limits a CPU.
+// The value of `batch_size: auto` there: a CPU is not limited by memory.
 constexpr std::int64_t kBatchOnCpu = 32;
 
 class Trainer {
@@ -42,7 +42,7 @@ class Trainer {
         communicator_(place, device_, settings.communicator, workload::end_with),
         groups_(communicator_, mesh_of(settings, place)) {
     phases_.end("join");
-    // Captured steps hold no operations between ranks.
+    // Captured steps contain no operations between ranks.
     if (!place.alone()) settings_.cuda_graph = false;
   }
 
@@ -57,7 +57,7 @@ class Trainer {
     try {
       return run_guarded();
     } catch (const Error& error) {
-      // Tells the other ranks why; they already know about a failure that another rank caused.
+      // Tells the other ranks the reason; they already know about failures caused by another rank.
       if (error.kind() != ErrorKind::round_failed || own_failure_)
         communicator_.report_failure(error.message());
       throw;
@@ -71,7 +71,7 @@ class Trainer {
     phases.end("device");
     return phases;
   }
-  // The ranks that the mesh has besides its own axes have other data.
+  // Ranks beyond the mesh's own axes have other data.
   [[nodiscard]] static Mesh mesh_of(const Settings& settings, const workload::Place& place) {
     Mesh mesh = settings.mesh;
     if (place.world_size % mesh.replica() != 0)
@@ -123,7 +123,7 @@ class Trainer {
             settings_.ema_decay};
   }
   void finish(std::int64_t start_ns, std::int64_t end_ns);
-  // Of the whole model.
+  // The whole model's number of parameters.
   [[nodiscard]] std::int64_t parameters() {
     if (loop_->shared_model() == nullptr) return loop_->parameters().count();
     std::int64_t count = 0;
@@ -150,10 +150,10 @@ class Trainer {
   double eval_seconds_ = 0;
   bool converged_ = false;
   bool own_failure_ = false;
-  std::string why_batch_;  // it was chosen
+  std::string why_batch_;  // the reason for choosing it
 };
 
-// The model, and the size of its batches.
+// Builds the model and determines the batch size.
 void Trainer::build() {
   torch::manual_seed(settings_.seed);
   phases_.begin();
@@ -181,7 +181,7 @@ void Trainer::build() {
 
 void Trainer::prepare() {
   build();
-  // Dropout differs between ranks.
+  // Dropout must differ between ranks.
   torch::manual_seed(settings_.seed * 1'000'003 + static_cast<std::uint64_t>(place_.rank) + 1);
   phases_.begin();
 
@@ -210,7 +210,7 @@ void Trainer::prepare() {
   communicator_.agree("data whose number of batches is", task_->batches_per_epoch());
   communicator_.agree("data whose checksum, of some samples, is", data_checksum_);
 
-  // One batch is repeated as often as it is wanted.
+  // A single batch is repeated as often as needed.
   if (!settings_.repeat_batch && settings_.accumulation > task_->batches_per_epoch())
     throw Error(ErrorKind::config,
                 fmt::format("a step of {} batches is more than the {} of the data",
@@ -237,7 +237,7 @@ void Trainer::prepare() {
   try_algorithms_for(last_step_ - loop_->steps());
 }
 
-// cuDNN's choice for a shape is kept from its first use on, so this is decided before it.
+// cuDNN keeps its choice for a shape from the first use on, so this must be decided beforehand.
 void Trainer::try_algorithms_for(std::int64_t steps) const {
   if (device_.is_cuda() && !settings_.deterministic &&
       (settings_.cudnn_trials == CudnnTrials::always ||
@@ -245,8 +245,8 @@ void Trainer::try_algorithms_for(std::int64_t steps) const {
     try_cudnn_algorithms();
 }
 
-// The size that is best for the memory of this rank's device, and fits on all of them. The model is
-// afterwards what it was.
+// Chooses the size that best uses this rank's device memory and fits on all ranks. The model is
+// unchanged afterwards.
 void Trainer::choose_batch() {
   BatchLimits limits;
   limits.most = task_->max_batch_size();
@@ -278,16 +278,16 @@ void Trainer::choose_batch() {
 void Trainer::check_loss(std::int64_t step, double loss) {
   const bool finite = std::isfinite(loss);
   if (finite && loop_->gradients_finite()) return;
-  if (!finite && checkpoints_) checkpoints_->withdraw(step - 1);  // whose parameters gave it
+  if (!finite && checkpoints_) checkpoints_->withdraw(step - 1);  // its parameters caused it
   const std::string what = finite ? fmt::format("the gradients of step {} are not finite", step)
                                   : fmt::format("the loss of step {} is {}", step, loss);
-  // All ranks know of gradients that are not finite, and none has used them yet.
+  // All ranks know about non-finite gradients, and none has used them yet.
   const std::string advice = advice_for(step);
   if (loop_->gradients_finite()) not_finite(what, advice);
   not_finite(what + " (" + origin_of(loop_->parameters(), loss, communicator_) + ")", advice);
 }
 
-// Before the first step the parameters are those that the training began with.
+// Before the first step, the parameters are those that the training started from.
 std::string Trainer::advice_for(std::int64_t step) const {
   const std::string weights = step == 1 ? task_->begins_with() : std::string();
   if (weights.empty()) return kAdvice;
@@ -320,13 +320,13 @@ Evaluation Trainer::evaluate_share() {
   try {
     return task_->evaluate();
   } catch (const std::exception& error) {
-    // A graph keeps memory that the evaluation may need; without one there would be enough.
+    // A graph holds memory that the evaluation may need; without it there may be enough.
     if (!is_out_of_memory(error) || !loop_->graph().release()) throw;
   }
   return task_->evaluate();
 }
 
-// Puts the moving average, where there is one, into the model's place; twice is nothing.
+// Swaps the moving average, if any, with the model; doing it twice has no effect.
 void Trainer::exchange_average() {
   if (loop_->average() == nullptr) return;
   loop_->average()->swap();
@@ -334,7 +334,7 @@ void Trainer::exchange_average() {
   if (loop_->shared_model() != nullptr) loop_->shared_model()->updated();
 }
 
-// Gives whether the target is reached; the same on all ranks.
+// Returns whether the target is reached; the same on all ranks.
 bool Trainer::evaluate() {
   loop_->log().flush();
   const std::int64_t begin = mono_now_ns();
@@ -367,7 +367,7 @@ Progress Trainer::progress() const {
 }
 
 void Trainer::save() {
-  loop_->log().flush();  // a loss that is not finite ends the training before its state is kept
+  loop_->log().flush();  // a non-finite loss ends the training before its state is saved
   phases_.begin();
   // The loss was computed before the update.
   const FlatParameters& parameters = loop_->parameters();
@@ -381,7 +381,7 @@ void Trainer::save() {
 void Trainer::out_of_memory(const std::exception& error) {
   own_failure_ = true;
   std::vector<std::string> advice = task_->memory_savers();
-  // Ranks that share a model cannot try alone.
+  // Ranks that share a model cannot try individually.
   const bool tries = device_.is_cuda() && loop_->shared_model() == nullptr;
   const std::int64_t rows = tries ? loop_->fitting_batch() : 0;
   if (rows > 0)
@@ -421,7 +421,7 @@ int Trainer::run_guarded() {
 }
 
 void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
-  // What a task exports is what its evaluations are of.
+  // A task exports the model that its evaluations measure.
   exchange_average();
   task_->finish();
   exchange_average();
@@ -438,7 +438,7 @@ void Trainer::finish(std::int64_t start_ns, std::int64_t end_ns) {
       {"batch_size", settings_.batch_size},
       {"num_trained_samples", loop_->samples() * place_.world_size},
       {"train_samples",
-       task_->batches_per_epoch() * settings_.batch_size * groups_.mesh().data},  // of an epoch
+       task_->batches_per_epoch() * settings_.batch_size * groups_.mesh().data},  // per epoch
       {"world_size", place_.world_size},
       {"parameters", parameters()},
       {"flops_per_sample", task_->flops_per_sample()},
@@ -477,7 +477,7 @@ int find_batch(Settings settings, const workload::Place& place, perflog::Writer&
 int measure_data(const Settings& settings, const workload::Place& place, perflog::Writer& log) {
   log.init_start();
   torch::manual_seed(settings.seed);
-  // Ranks need not know of each other: each reads its share.
+  // Ranks need not communicate: each reads its share.
   const torch::Device device = choose_device(settings.device, place);
   workload::PhaseLog phases(log);
   const std::unique_ptr<Task> task = settings.make_task(settings, {place, device, nullptr}, phases);

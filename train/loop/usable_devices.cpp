@@ -16,14 +16,14 @@ namespace assay::train {
 
 namespace {
 
-// at::_scaled_mm has this form from 2.5 on.
+// at::_scaled_mm has this signature since 2.5.
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
 constexpr bool kLibraryHasFp8 = true;
 #else
 constexpr bool kLibraryHasFp8 = false;
 #endif
 
-// Compute capability × 10 from which on a device has the precision in hardware.
+// The compute capability × 10 from which a device has the precision in hardware.
 constexpr std::array<std::pair<const char*, int>, 6> kNeeded{
     {{"fp64", 13}, {"fp32", 0}, {"tf32", 80}, {"bf16", 80}, {"fp16", 53}, {"fp8", 89}}};
 
@@ -39,7 +39,7 @@ int capability([[maybe_unused]] torch::Device device) {
 #if defined(ASSAY_TRAIN_CUDA)
 Json describe_device(c10::DeviceIndex index) {
   const c10::cuda::CUDAGuard guard(index);
-  // A context, memory and a kernel: what a device that is busy, broken or forbidden refuses.
+  // A context, memory and a kernel, which a busy, broken or forbidden device refuses.
   const torch::Device device(torch::kCUDA, index);
   (void)torch::ones({1}, torch::TensorOptions().device(device)).item<float>();
   const cudaDeviceProp* const properties = at::cuda::getDeviceProperties(index);
@@ -77,7 +77,7 @@ Json usable_devices() {
   };
 #if defined(ASSAY_TRAIN_CUDA)
   try {
-    // Says why there is none, which device_count() does not.
+    // Reports why there is none, unlike device_count().
     (void)c10::cuda::device_count_ensure_non_zero();
   } catch (const std::exception& error) {
     return problem("libtorch can use none of them: " + first_line(error),

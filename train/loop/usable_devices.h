@@ -8,16 +8,16 @@
 
 namespace assay::train {
 
-/// The precisions in which this device computes matrix products with this libtorch: of fp64, fp32,
-/// tf32, bf16, fp16 and fp8.
+/// The precisions in which this device can compute matrix products with this libtorch, among fp64,
+/// fp32, tf32, bf16, fp16 and fp8.
 [[nodiscard]] std::vector<std::string> matrix_precisions(torch::Device device);
 
 /// Why `precision` is not among them: "NVIDIA A100 has compute capability 8.0, fp8 needs 8.9".
 [[nodiscard]] std::string why_no_precision(torch::Device device, const std::string& precision);
 
-/// The CUDA devices of this process, each tried: {libtorch, devices: [{name, memory_bytes}],
-/// precisions} of what all of them have; with {problem, advice} when there is none or
-/// one of them cannot be used. Takes a fraction of a second a device. Does not throw.
+/// This process's CUDA devices, each tested: {libtorch, devices: [{name, memory_bytes}],
+/// precisions}, where precisions are common to all; with {problem, advice} if there is none or one
+/// cannot be used. Takes a fraction of a second per device. Does not throw.
 [[nodiscard]] Json usable_devices();
 
 }  // namespace assay::train

@@ -4,7 +4,7 @@
 
 namespace assay::train {
 
-// A group of ranks as a model sees it.
+// A group of ranks in the form used by a model.
 class MeshGroups::Group final : public Exchange {
  public:
   explicit Group(std::shared_ptr<Communicator> ranks) : ranks_(std::move(ranks)) {}
@@ -43,7 +43,7 @@ class MeshGroups::Group final : public Exchange {
   std::shared_ptr<Communicator> ranks_;
 };
 
-// Those of all ranks are `all_` itself, unless the group has to be one of its own.
+// A group of all ranks is `all_` itself, unless it must be separate.
 template <typename Same>
 MeshGroups::Ranks MeshGroups::group(const std::string& name, const Same& same, bool own) {
   std::vector<int> ranks;
@@ -77,8 +77,8 @@ MeshGroups::MeshGroups(Communicator& all, const Mesh& mesh)
   });
   down_ = group("down", stages, true);
   up_ = group("up", stages, true);
-  // Gradients are summed while backward runs, and when is up to each rank: what backward itself
-  // exchanges must not be in one order with that.
+  // Gradients are summed while backward runs, at times that each rank chooses, so backward's own
+  // exchanges must not share an order with them.
   if (mesh.tensor > 1) {
     const auto same = [&](const MeshPlace& p) {
       return p.data == own.data && p.pipeline == own.pipeline;

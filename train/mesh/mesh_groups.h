@@ -9,11 +9,10 @@
 
 namespace assay::train {
 
-/// The ranks of a mesh that this rank works with, along each of its axes. Made by all ranks at
-/// once.
+/// The ranks of a mesh that this rank works with, along each axis. Created by all ranks together.
 class MeshGroups {
  public:
-  /// The mesh has as many devices as `all` has ranks. `all` must outlive this.
+  /// The mesh must have as many devices as `all` has ranks. `all` must outlive this.
   MeshGroups(Communicator& all, const Mesh& mesh);
   ~MeshGroups();
   MeshGroups(const MeshGroups&) = delete;
@@ -25,21 +24,21 @@ class MeshGroups {
   [[nodiscard]] bool last_stage() const noexcept { return place_.pipeline + 1 == mesh_.pipeline; }
 
   [[nodiscard]] Communicator& all() noexcept { return all_; }
-  /// The same part of the model, other data.
+  /// Ranks with the same part of the model and other data.
   [[nodiscard]] Communicator& data() noexcept { return *data_; }
-  /// The same, and the same experts.
+  /// The same, and also with the same experts.
   [[nodiscard]] Communicator& expert_data() noexcept { return *expert_data_; }
-  /// The same data: ranks that together have the model, its experts but for those of other data.
+  /// Ranks with the same data: together they have the model, but not other ranks' experts.
   [[nodiscard]] Communicator& replica() noexcept { return *replica_; }
-  /// Ranks that together have all of the model, all experts included.
+  /// Ranks that together have the entire model, including all experts.
   [[nodiscard]] Communicator& whole() noexcept { return *whole_; }
-  /// The first and the last stage, which both have a tied matrix; other stages are alone in it.
+  /// The first and the last stage, which both have a tied matrix; each other stage is alone in it.
   [[nodiscard]] Communicator& ends() noexcept { return *ends_; }
-  /// Stages one after another; one for each way, so that what goes one way waits for nothing that
-  /// goes the other.
+  /// The consecutive stages, with one communicator per direction, so that transfers in one
+  /// direction never wait for the other.
   [[nodiscard]] Communicator& down() noexcept { return *down_; }
   [[nodiscard]] Communicator& up() noexcept { return *up_; }
-  /// Of ranks that share matrices, or experts; nullptr where this rank is alone in it.
+  /// For ranks that share matrices, or experts; nullptr if this rank is alone.
   [[nodiscard]] Exchange* tensor() noexcept;
   [[nodiscard]] Exchange* expert() noexcept;
 

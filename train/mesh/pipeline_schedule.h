@@ -5,7 +5,7 @@
 
 namespace assay::train {
 
-/// What a stage of a pipeline does next with a part of the batch.
+/// A pipeline stage's next action for a part of the batch.
 struct PipelineStep {
   enum class Kind : std::uint8_t { forward, backward };
   Kind kind = Kind::forward;
@@ -13,9 +13,9 @@ struct PipelineStep {
   bool operator==(const PipelineStep&) const = default;
 };
 
-/// The order of a stage's work, one forward and one backward in turn (1F1B): a stage begins as many
-/// parts as there are stages from it to the end, so that no stage keeps more than that, and then
-/// ends one for each that it begins. One stage ends each part before it begins the next.
+/// The order of a stage's work, alternating forward and backward (1F1B): a stage begins as many
+/// parts as there are stages from it to the end, so that no stage keeps more, and then completes
+/// one for each that it begins. A single stage completes each part before beginning the next.
 [[nodiscard]] std::vector<PipelineStep> one_forward_one_backward(std::int64_t stages,
                                                                  std::int64_t stage,
                                                                  std::int64_t parts);

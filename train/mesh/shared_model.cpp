@@ -11,7 +11,7 @@ Communicator& SharedModel::ranks_of(const FlatParameters::Entry& entry) {
 }
 
 void SharedModel::broadcast() {
-  // Where experts differ, the rest is the same by its seed.
+  // If experts differ, the rest is made equal by its seed.
   (groups_.mesh().expert > 1 ? groups_.expert_data() : groups_.data())
       .broadcast(parameters_.values());
 }
@@ -20,14 +20,14 @@ void SharedModel::sum_gradients() {
   torch::NoGradGuard no_grad;
   const torch::Tensor& gradients = parameters_.gradients();
   if (Exchange* const tensor = groups_.tensor()) {
-    // Norms are one range at the end; of the matrices only routers are on all ranks.
+    // Norms form one range at the end; of the matrices, only routers are on all ranks.
     const std::int64_t norms = parameters_.size() - parameters_.decayed();
     if (norms > 0) tensor->sum(gradients.narrow(0, parameters_.decayed(), norms));
     for (const WholeModel::Own& own : whole_.own())
       if (own.cut.replicated() && own.entry->decayed)
         tensor->sum(FlatParameters::part(gradients, *own.entry));
   }
-  // A tied matrix is in the first and in the last stage.
+  // A tied matrix is in both the first and the last stage.
   if (!tied_ || groups_.ends().alone()) return;
   for (const WholeModel::Own& own : whole_.own())
     if (own.cut.name == "embedding")

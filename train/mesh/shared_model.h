@@ -5,10 +5,10 @@
 
 namespace assay::train {
 
-/// A model of which each rank of a replica has a share, and every rank with other data the same.
+/// A model of which each rank of a replica has a share; ranks with other data have the same shares.
 class SharedModel final : public ModelShare {
  public:
-  /// `parameters` are those of the model. All must outlive this.
+  /// `parameters` are the model's. All must outlive this.
   SharedModel(const LlamaImpl& model, FlatParameters& parameters, MeshGroups& groups)
       : parameters_(parameters),
         groups_(groups),

@@ -13,7 +13,7 @@ LlamaShare share_of(const LlamaOptions& model, MeshGroups& groups) {
   return share;
 }
 
-// What another stage sends of this part of the batch.
+// What another stage sends for this part of the batch.
 torch::Tensor LlamaStage::receive(Communicator& from, std::int64_t stage,
                                   const torch::Tensor& tokens) {
   torch::Tensor into =
@@ -65,7 +65,7 @@ torch::Tensor LlamaStage::train_on(const torch::Tensor& tokens, const torch::Ten
   }
   loss /= static_cast<double>(parts_);
   if (groups_.mesh().pipeline == 1) return loss;
-  // The stages that end first wait here for the others, as they do at the start for what they get.
+  // Stages that end first wait here for the others, as at the start they wait for their input.
   const double before = groups_.down().waited();
   for (const Pending& pending : sent) groups_.down().wait(pending);
   groups_.down().wait(groups_.down().all_reduce(loss));

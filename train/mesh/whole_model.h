@@ -8,17 +8,17 @@
 
 namespace assay::train {
 
-/// How the shares of a mesh's ranks make the whole model.
+/// Assembles the whole model from the shares of a mesh's ranks.
 class WholeModel {
  public:
-  /// A parameter that this rank has a part of.
+  /// A parameter of which this rank has a part.
   struct Own {
     const FlatParameters::Entry* entry;
     ParameterCut cut;
-    bool counts;  ///< here and on no other rank that has a share of the same model
+    bool counts;  ///< here, and not on other ranks with a share of the same model
   };
 
-  /// `local` are the model's parameters on this rank, with their places in a buffer. All must
+  /// `local` are the model's parameters on this rank, with their positions in a buffer. All must
   /// outlive this.
   WholeModel(const LlamaImpl& model, const std::vector<FlatParameters::Entry>& local,
              MeshGroups& groups);

@@ -6,7 +6,7 @@
 
 namespace assay::train {
 
-/// A model whose parameters lie in ZeroUnits: the buffers that ranks have are those of its parts.
+/// A model whose parameters are in ZeroUnits: the ranks' buffers contain its parts.
 class ZeroModel final : public ModelShare {
  public:
   /// `shards` are the flat parameters of units.shards(). All must outlive this.
@@ -31,7 +31,7 @@ class ZeroModel final : public ModelShare {
   FlatParameters& shards_;
   MeshGroups& groups_;
   bool tied_;
-  std::vector<FlatParameters::Entry> local_;  // this rank's share before it was cut into parts
+  std::vector<FlatParameters::Entry> local_;  // this rank's share before division into parts
   std::int64_t local_size_;
   WholeModel whole_;
 };

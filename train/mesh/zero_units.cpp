@@ -7,15 +7,15 @@
 namespace assay::train {
 namespace {
 
-constexpr std::int64_t kElements = 32;  // 128 bytes, which fast kernels want
-// Reduce-scatters under way: their buffers are what ZeRO 2 saves.
+constexpr std::int64_t kElements = 32;  // 128 bytes, required by fast kernels
+// Reduce-scatters in progress, whose buffers are what ZeRO 2 saves.
 constexpr std::size_t kSumsUnderWay = 2;
 
 std::int64_t rounded_up(std::int64_t size, std::int64_t to) {
   return (size + to - 1) / to * to;
 }
 
-// "blocks/0/qkv … blocks/0/down": names of parameters have no dots.
+// "blocks/0/qkv … blocks/0/down": parameters' names have no dots.
 std::string name_of(const ZeroUnits::Piece& piece) {
   std::string name = piece.entries.front().cut.name;
   if (piece.entries.size() > 1) name += " … " + piece.entries.back().cut.name;

@@ -10,15 +10,15 @@
 
 namespace assay::train {
 
-/// The parameters of a model of which each of the ranks with other data keeps a part only (ZeRO 2
-/// and 3). Each unit's parameters lie in a few buffers, cut into as many parts as there are ranks.
-/// Before a unit is used its parts are gathered, the next unit's while this one computes; its
-/// gradients are summed by a reduce-scatter as soon as its backward is over, while the next one's
-/// runs. With `keep` the gathered values stay until the next update (ZeRO 2), without they go when
-/// the unit is released (ZeRO 3).
+/// The parameters of a model of which each rank with other data keeps only a part (ZeRO 2 and 3).
+/// Each unit's parameters are in a few buffers, divided into as many parts as there are ranks. A
+/// unit's parts are gathered before it is used, the next unit's while this one computes; its
+/// gradients are summed by a reduce-scatter right after its backward, while the next one's runs.
+/// With `keep`, gathered values stay until the next update (ZeRO 2); otherwise they are dropped
+/// when the unit is released (ZeRO 3).
 class ZeroUnits final : public UnitStore {
  public:
-  /// Parameters of a unit that are treated alike, one after another.
+  /// Consecutive parameters of a unit that are treated alike.
   struct Piece {
     struct Entry {
       ParameterCut cut;
@@ -28,20 +28,20 @@ class ZeroUnits final : public UnitStore {
     std::size_t unit = 0;
     std::vector<Entry> entries;
     bool decayed = false;
-    bool replicated = false;  ///< the ranks that share matrices have all of it
+    bool replicated = false;  ///< fully present on all ranks that share matrices
     bool counts = true;
-    Communicator* ranks = nullptr;  ///< those that have parts of it
+    Communicator* ranks = nullptr;  ///< the ranks with parts of it
     torch::Tensor shard;            ///< this rank's part, a parameter of shards()
     torch::Tensor full;
-    torch::Tensor gradient;  ///< undefined: not being computed
-    bool present = false;    ///< `full` has the values
+    torch::Tensor gradient;  ///< undefined unless being computed
+    bool present = false;    ///< `full` contains the values
     Pending gathering;
   };
 
-  /// Takes the values of the model. Both must outlive this.
+  /// Takes the model's values. Both must outlive this.
   ZeroUnits(LlamaImpl& model, MeshGroups& groups, bool keep);
 
-  /// A module whose parameters are this rank's parts: what is updated. Matrices have two
+  /// A module whose parameters are this rank's parts, which get updated. Matrices have two
   /// dimensions there as well.
   [[nodiscard]] torch::nn::Module& shards() noexcept { return shards_; }
   [[nodiscard]] const std::vector<Piece>& pieces() const noexcept { return pieces_; }
@@ -52,16 +52,16 @@ class ZeroUnits final : public UnitStore {
   void begin_gradients(std::size_t unit) override;
   void end_gradients(std::size_t unit) override;
 
-  /// Waits until the gradients of all units are summed, in those of shards().
+  /// Waits until all units' gradients are summed into those of shards().
   void finish_gradients();
-  /// The parts have new values: what was gathered is out of date.
+  /// Called when the parts have new values, which makes gathered ones outdated.
   void outdate();
 
  private:
   struct Sum {
     Piece* piece;
     torch::Tensor sent;
-    torch::Tensor parts;  // of all ranks, of this rank's part
+    torch::Tensor parts;  // of all ranks, for this rank's part
     Pending pending;
   };
   template <typename F>

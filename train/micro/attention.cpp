@@ -47,7 +47,7 @@ torch::ScalarType type_of(const std::string& dtype) {
   return dtype == "fp16" ? torch::kHalf : torch::kFloat;
 }
 
-// The last token of the first head sees all of its sequence: against the same in double precision.
+// Compares the last token of the first head, which sees the whole sequence, with double precision.
 void check_attention(const LlamaHeads& heads, const torch::Tensor& out, double tolerance) {
   torch::NoGradGuard no_grad;
   const auto wide = [](const torch::Tensor& t) { return t.cpu().to(torch::kDouble); };
@@ -79,7 +79,7 @@ int run_attention(const AttentionSettings& settings, const workload::Place& plac
   const auto count = static_cast<double>(settings.batch * settings.heads);
   const auto length = static_cast<double>(settings.sequence);
   const auto width = static_cast<double>(settings.head);
-  // The CPU keeps the scores.
+  // The CPU stores the scores.
   if (device.is_cpu()) session.require_memory(4 * count * length * (2 * length + 8 * width));
   torch::manual_seed(1);
   const auto options = torch::TensorOptions(type_of(settings.dtype)).device(device);
@@ -99,7 +99,7 @@ int run_attention(const AttentionSettings& settings, const workload::Place& plac
     for (torch::Tensor tensor : {heads.q, heads.k, heads.v}) tensor.mutable_grad().reset();
   };
   session.start();
-  // Two products over the half that the mask leaves; backward has twice as many.
+  // Two products over the half left by the mask; backward has twice as many.
   Session::Work work;
   work.flops = 2 * count * length * length * width;
   const Session::Rate of_forward = session.measure(work, session.budget() / 2, [&] {

@@ -19,7 +19,8 @@ std::string size_name(double bytes) {
   return fmt::format("{}B", bytes);
 }
 
-// One operation among all ranks, on buffers of so many floats in all, a multiple of their number.
+// An operation among all ranks, on buffers with this total number of floats, a multiple of their
+// number.
 class Collective {
  public:
   Collective() = default;
@@ -27,15 +28,15 @@ class Collective {
   Collective& operator=(const Collective&) = delete;
   virtual ~Collective() = default;
   virtual void run() = 0;
-  // Of the first run.
+  // Whether the first run's result was right.
   [[nodiscard]] virtual bool right() const = 0;
 };
 
 using MakeCollective = std::unique_ptr<Collective> (*)(Communicator&, torch::Device,
                                                        std::int64_t count);
 
-// Bus bandwidth over algorithm bandwidth (the whole buffer's bytes a second): what each link
-// carries at least, as nccl-tests count it; comparable between numbers of ranks.
+// Bus bandwidth over algorithm bandwidth (the whole buffer's bytes per second): the minimum load of
+// each link, as defined by nccl-tests; comparable across numbers of ranks.
 double all_reduce_links(double ranks) {
   return 2 * (ranks - 1) / ranks;
 }
@@ -132,7 +133,7 @@ class AllToAll final : public Collective {
   std::vector<std::int64_t> each_;
 };
 
-// Every rank sends to the next one and receives from the one before.
+// Every rank sends to the next one and receives from the previous one.
 class SendReceive final : public Collective {
  public:
   SendReceive(Communicator& ranks, torch::Device device, std::int64_t count)
@@ -218,9 +219,9 @@ int run_collective(const CollectiveSettings& settings, const workload::Place& pl
   Communicator communicator(place, session.device(), settings.limits, workload::end_with);
   session.start();
   const double ranks = place.world_size;
-  Session::Rate of_size;  // bus bandwidths of the size with the largest
+  Session::Rate of_size;  // bus bandwidths at the size where they are largest
   for (const double bytes : sizes) {
-    // Every rank has a part of the same size.
+    // Every rank has a part of equal size.
     const auto parts = static_cast<std::int64_t>(std::ceil(bytes / sizeof(float) / ranks));
     const std::int64_t count = std::max<std::int64_t>(1, parts) * place.world_size;
     const std::unique_ptr<Collective> collective = kind.make(communicator, session.device(), count);
@@ -229,7 +230,7 @@ int run_collective(const CollectiveSettings& settings, const workload::Place& pl
     if (!collective->right())
       throw Error(ErrorKind::environment, fmt::format("{} gave a wrong result", kind.what), {},
                   "test the network and the memory of the ranks' machines");
-    // Rank 0's clock decides how often all of them call; they cannot stop one by one.
+    // Rank 0's clock determines the number of calls for all, because they cannot stop individually.
     const std::int64_t mine = session.calibrate(operate);
     const std::int64_t repeats =
         communicator.sum(std::vector<std::int64_t>{place.rank == 0 ? mine : 0}).front();

@@ -11,11 +11,11 @@
 namespace assay::train {
 namespace {
 
-// How a product in one precision is computed and how far it may be from the exact one, relative to
-// the sum of the absolute products.
+// How a product in one precision is computed, and its allowed deviation from the exact one,
+// relative to the sum of the absolute products.
 struct Kind {
   torch::ScalarType entries = torch::kFloat;
-  std::int64_t bytes = 4;  // of an entry
+  std::int64_t bytes = 4;  // per entry
   double tolerance = 0.02;
 };
 
@@ -23,12 +23,12 @@ Kind kind_of(const std::string& name) {
   if (name == "fp64") return {torch::kDouble, 8, 1e-12};
   if (name == "bf16") return {torch::kBFloat16, 2};
   if (name == "fp16") return {torch::kHalf, 2};
-  if (name == "fp8") return {torch::kHalf, 1};  // as which the entries are drawn
+  if (name == "fp8") return {torch::kHalf, 1};  // the type in which entries are drawn
   return {torch::kFloat, 4, name == "fp32" ? 1e-5 : 0.02};
 }
 
-// A row of the product at columns all over it against dot products in double precision: a wrong
-// result must not give a number.
+// Compares a row of the product, at columns spread over it, with dot products in double precision:
+// a wrong result must not yield a figure.
 void check(const torch::Tensor& a, const torch::Tensor& b, const torch::Tensor& c,
            double tolerance) {
   constexpr std::int64_t kColumns = 512;
@@ -69,7 +69,7 @@ struct GemmSettings {
   }
 };
 
-// c = a · b in fp8 with scales of 1, summed as in the forward pass of a training.
+// c = a · b in fp8 with scales of 1, summed as in a training's forward pass.
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
 torch::Tensor to_fp8(const torch::Tensor& matrix) {
   return matrix.to(at::ScalarType::Float8_e4m3fn);
@@ -81,7 +81,7 @@ void multiply_fp8(const torch::Tensor& a, const torch::Tensor& b, const torch::T
 }
 #else
 torch::Tensor to_fp8(const torch::Tensor& matrix) {
-  return matrix;  // not reached: matrix_precisions() has no fp8
+  return matrix;  // unreachable: matrix_precisions() has no fp8
 }
 
 void multiply_fp8(const torch::Tensor&, const torch::Tensor&, const torch::Tensor&,
@@ -105,7 +105,7 @@ int run_gemm(const GemmSettings& settings, const workload::Place& place, perflog
   const auto options = torch::TensorOptions(kind.entries).device(device);
   torch::Tensor a = torch::rand({size, size}, options);
   torch::Tensor b = torch::rand({size, size}, options);
-  // Sums in fp8 keep some 14 bits: thousands of positive products lose a tenth on the way.
+  // fp8 sums keep about 14 bits: thousands of positive products lose a tenth on the way.
   if (fp8) {
     a.sub_(0.5);
     b.sub_(0.5);
@@ -115,7 +115,7 @@ int run_gemm(const GemmSettings& settings, const workload::Place& place, perflog
   torch::NoGradGuard no_grad;
   if (fp8) {
     a = to_fp8(a);
-    b = to_fp8(b.t().contiguous()).t();  // columns lie together
+    b = to_fp8(b.t().contiguous()).t();  // makes columns contiguous
     one = torch::ones({}, options.dtype(torch::kFloat));
   } else {
     c = torch::empty({size, size}, options);

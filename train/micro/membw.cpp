@@ -31,8 +31,8 @@ int run_membw(const MembwSettings& settings, const workload::Place& place, perfl
   const double array = static_cast<double>(count) * sizeof(float);
   const double share = session.budget() / 3;
   double best = 0;
-  // Bytes that the program reads and writes, as STREAM counts them: a cache that reads a line
-  // before it is overwritten moves more.
+  // Bytes read and written by the program, as in STREAM: a cache that reads a line before it is
+  // overwritten moves more.
   const auto run = [&](const char* name, double arrays, const std::function<void()>& operation,
                        float expected) {
     Session::Work work;

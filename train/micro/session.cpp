@@ -58,7 +58,7 @@ void Session::wait() const {
 }
 
 std::int64_t Session::calibrate(const std::function<void()>& operation) {
-  operation();  // allocations, code generation, clocks
+  operation();  // warms up allocations, code generation, clocks
   double once = 1e9;
   for (int i = 0; i < 3; ++i) {
     wait();

@@ -11,7 +11,7 @@
 
 namespace assay::train {
 
-/// The options that all micro-benchmarks have.
+/// The options common to all micro-benchmarks.
 struct SessionSettings {
   explicit SessionSettings(workload::Options& options);
   std::string device;  ///< auto, cpu or cuda
@@ -20,7 +20,7 @@ struct SessionSettings {
   double step_ms;
 };
 
-/// What all micro-benchmarks share: device, warm-up, repetition for a time, the log.
+/// The common parts of micro-benchmarks: device, warm-up, timed repetition, the log.
 class Session {
  public:
   /// Writes INIT_START.
@@ -32,38 +32,38 @@ class Session {
   [[nodiscard]] double budget() const noexcept { return seconds_; }
   [[nodiscard]] double step_seconds() const noexcept { return step_seconds_; }
 
-  /// INIT_END and TRAIN_START.
+  /// Writes INIT_END and TRAIN_START.
   void start();
-  /// Throws Error of kind environment when the device is the CPU and its memory is smaller: better
-  /// than to be ended by the kernel.
+  /// Throws Error of kind environment if the device is the CPU and its memory is smaller: better
+  /// than being ended by the kernel.
   void require_memory(double bytes) const;
 
   struct Work {
-    double flops = 0;  ///< of one call
+    double flops = 0;  ///< per call
     double bytes = 0;
-    std::string name{};  ///< `op` of its STEP_ENDs, where a program takes steps of several kinds
+    std::string name{};  ///< `op` in its STEP_ENDs, for programs with several kinds of steps
   };
   struct Rate {
-    double best = 0;    ///< calls per second, of the best step
+    double best = 0;    ///< calls per second, in the best step
     double mean = 0;    ///< over all steps
     double median = 0;  ///< of the steps
   };
   /// Calls `operation` for about `seconds`, in steps of as many calls as fill step_ms, each with
-  /// its STEP_END (samples: calls). The device is waited for before the clock is read.
-  /// `repeats` > 0 fixes the calls of a step instead, for ranks that must agree on it.
+  /// its STEP_END (samples: calls). Waits for the device before reading the clock. `repeats` > 0
+  /// fixes the number of calls per step, for ranks that must agree on it.
   Rate measure(const Work& work, double seconds, const std::function<void()>& operation,
                std::int64_t repeats = 0, std::int64_t steps = 0);
 
-  /// Calls that fill step_ms, from a short trial after a warm-up.
+  /// The number of calls that fill step_ms, from a short trial after a warm-up.
   [[nodiscard]] std::int64_t calibrate(const std::function<void()>& operation);
 
-  /// NAME_bytes_per_s of the median step, and NAME_best_bytes_per_s.
+  /// Reports NAME_bytes_per_s from the median step, and NAME_best_bytes_per_s.
   void bandwidth(const std::string& name, double bytes, const Rate& rate) {
     result(name + "_bytes_per_s", rate.median * bytes);
     result(name + "_best_bytes_per_s", rate.best * bytes);
   }
   void result(const std::string& name, double value) { results_.emplace_back(name, value); }
-  /// TRAIN_END and FINISHED; the exit code.
+  /// Writes TRAIN_END and FINISHED; returns the exit code.
   [[nodiscard]] int finish();
 
  private:

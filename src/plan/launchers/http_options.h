@@ -12,17 +12,17 @@ namespace assay::plan {
 
 struct CasePlan;
 
-/// `cluster.http` of a suite: a service that runs jobs and speaks docs/http-jobs.md.
+/// `cluster.http` of a suite: a service that runs jobs and implements docs/http-jobs.md.
 struct HttpOptions : JobServiceOptions {
   static constexpr const char* kName = "http";
   static constexpr const char* kDescription =
       "jobs of any service that speaks the HTTP job interface, with an S3 store";
-  /// It cannot do without options.
+  /// An example for messages, because this launcher requires options.
   static constexpr const char* kExample =
       "http: {endpoint: …, store_endpoint: …, bucket: …, code: …}";
 
-  std::string image;                             ///< empty: what the service runs jobs in
-  std::map<std::string, std::string> resources;  ///< as the service's operator names them
+  std::string image;                             ///< empty: the service's own
+  std::map<std::string, std::string> resources;  ///< named as by the service's operator
 
   [[nodiscard]] static const std::vector<std::string>& keys();
   [[nodiscard]] static HttpOptions read(const config::Node& node);
@@ -34,8 +34,8 @@ struct HttpOptions : JobServiceOptions {
   [[nodiscard]] Json describe_jobs(const Plan& plan) const;
   [[nodiscard]] Json check_jobs(const Plan& plan,
                                 const std::function<void(const std::string&)>& waiting) const;
-  /// One command an instance, which starts in the code's folder. Throws Error of kind config at
-  /// `node`.
+  /// Reduces the case to one command per instance, started in the code's folder. Throws Error of
+  /// kind config at `node`.
   void adapt(const config::Node& node, CasePlan& plan) const;
   bool operator==(const HttpOptions&) const = default;
 

@@ -13,9 +13,9 @@ using config::Node;
 
 namespace {
 
-constexpr std::size_t kMaxJobName = 24;  // the run's id goes after it; 64 in all
+constexpr std::size_t kMaxJobName = 24;  // the run's id follows; 64 in all
 
-/// A path that is relative to the file that names it.
+/// A path relative to the file that names it.
 std::string read_folder(const Node& node) {
   const std::filesystem::path path = node.nonempty_text();
   if (path.is_absolute() || node.is_override() || !node.source())

@@ -5,7 +5,7 @@
 
 #include "core/json_fields.h"
 
-// What launch/ makes of the options, which it defines.
+// Made from the options; defined in launch/.
 namespace assay::launch {
 class Backend;
 struct BackendContext;
@@ -17,15 +17,15 @@ namespace assay::plan {
 struct Cluster;
 struct Plan;
 
-/// What a launcher can do, as data: nothing outside the place that makes a launcher asks for its
+/// A launcher's abilities as data: outside the place that makes a launcher, nothing asks for its
 /// name. Recorded in the plan.
 struct LauncherTraits {
-  bool starts_agents = true;   ///< false: a service starts what its jobs run
-  bool one_machine = false;    ///< every node is this machine: ranks meet on the loopback
+  bool starts_agents = true;   ///< false: a service starts whatever its jobs run
+  bool one_machine = false;    ///< every node is this machine; ranks meet on the loopback
   bool one_clock = false;      ///< controller and ranks share CLOCK_MONOTONIC
-  bool shares_files = false;   ///< agents write into the run directory; nothing is collected
-  bool chooses_hosts = false;  ///< a scheduler does: the suite's hosts are stand-ins
-  bool has_queue = false;      ///< a whole run can be left to it, as a batch job
+  bool shares_files = false;   ///< agents write into the run directory, so nothing is collected
+  bool chooses_hosts = false;  ///< a scheduler does, and the suite's hosts are stand-ins
+  bool has_queue = false;      ///< it can run a whole run as a batch job
 
   bool operator==(const LauncherTraits&) const = default;
 

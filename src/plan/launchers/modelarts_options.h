@@ -14,7 +14,7 @@ namespace assay::plan {
 struct Cluster;
 struct CasePlan;
 
-/// A folder of a file server that a job mounts.
+/// A folder of a file server for a job to mount.
 struct CloudVolume {
   std::string server;
   std::string path;
@@ -31,26 +31,26 @@ struct CloudVolume {
   }
 };
 
-/// The files in which jobs of ais-bench leave their result.
+/// The files in which ais-bench jobs leave their results.
 struct ResultFiles {
-  bool single_server = false;  ///< every server trained alone, and has its own
+  bool single_server = false;  ///< every server trained alone and has its own
 };
 
-/// `cluster.modelarts` of a suite, checked and with its defaults.
+/// `cluster.modelarts` of a suite, checked, with defaults filled in.
 struct ModelArtsOptions : JobServiceOptions {
   static constexpr const char* kName = "modelarts";
   static constexpr const char* kDescription =
       "jobs of ModelArts on Huawei Cloud; the service starts what they run";
-  /// It cannot do without options.
+  /// An example for messages, because this launcher requires options.
   static constexpr const char* kExample =
       "modelarts: {region: …, project: …, bucket: …, code: …, engine: …, flavor: …}";
 
   std::string project;
-  std::string api = "v2";  ///< v1: the old interface, rounds are versions of one job
+  std::string api = "v2";  ///< v1: the old interface, with rounds as versions of one job
   std::string engine;      ///< NAME/VERSION with v1
   std::string flavor, pool, workspace;
   std::map<std::string, std::string> inputs;  ///< parameter → "/bucket/folder/"
-  std::string output = "train_url";           ///< the parameter that names where results go
+  std::string output = "train_url";           ///< the parameter for the results' location
   std::vector<CloudVolume> volumes;
   int auto_stop_h = 0;  ///< 0: never
   bool single_server = false;
@@ -69,14 +69,14 @@ struct ModelArtsOptions : JobServiceOptions {
   }
   [[nodiscard]] std::unique_ptr<launch::Backend> make_backend(
       const launch::BackendContext& context) const;
-  /// What it would submit, for people and without asking the service.
+  /// Describes the jobs to submit, for people; does not contact the service.
   [[nodiscard]] Json describe_jobs(const Plan& plan) const;
   /// Asks the cloud, as a run does first, whether it has what the plan needs: bucket, engine,
-  /// flavor. Gives what it found. Throws Error.
+  /// flavor. Returns what it found. Throws Error.
   [[nodiscard]] Json check_jobs(const Plan& plan,
                                 const std::function<void(const std::string&)>& waiting) const;
-  /// What a case must be here, and what it gets: one command an instance, and the results that
-  /// ais-bench jobs leave as metrics. Throws Error of kind config at `node`.
+  /// Checks and adapts a case: one command per instance, and metrics for the results that ais-bench
+  /// jobs leave. Throws Error of kind config at `node`.
   void adapt(const config::Node& node, CasePlan& plan) const;
   bool operator==(const ModelArtsOptions&) const = default;
 

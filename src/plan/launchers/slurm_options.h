@@ -12,12 +12,12 @@ namespace assay::plan {
 
 struct CasePlan;
 
-/// What salloc and sbatch are asked for by options of the same name; empty: not given.
+/// Values for the options of the same name of salloc and sbatch; empty: not given.
 struct SlurmRequest {
   std::string partition, account, qos, reservation, constraint, nodelist, exclude, gres, time;
 
   bool operator==(const SlurmRequest&) const = default;
-  /// Calls `f(name, text)` for every one of them.
+  /// Calls `f(name, text)` for each of these.
   template <class Self, class F>
   static void each_plain(Self& self, F&& f) {
     f("partition", self.partition);
@@ -32,7 +32,7 @@ struct SlurmRequest {
   }
 };
 
-/// One of a heterogeneous job: so many nodes of one kind.
+/// A component of a heterogeneous job: a number of nodes of one kind.
 struct SlurmComponent : SlurmRequest {
   int nodes = 1;
   std::vector<std::string> extra{};
@@ -45,33 +45,33 @@ struct SlurmComponent : SlurmRequest {
   }
 };
 
-/// `cluster.slurm` of a suite. Every argument that reaches Slurm's command lines has been checked.
+/// `cluster.slurm` of a suite. Every argument for Slurm's command lines has been checked.
 struct SlurmOptions : SlurmRequest {
   static constexpr const char* kName = "slurm";
   static constexpr const char* kDescription =
       "nodes that Slurm allocates, or has allocated; one srun carries all agents";
 
-  bool exclusive = true;           ///< a benchmark that shares its nodes measures its neighbors
+  bool exclusive = true;           ///< a benchmark on shared nodes measures its neighbors
   bool shared = true;              ///< the nodes see the run directory and the programs
   std::vector<std::string> extra;  ///< further arguments for salloc and sbatch
-  /// Of a heterogeneous job, whose nodes are the run's in this order; what one does not say is as
-  /// above. Empty: an ordinary job.
+  /// The components of a heterogeneous job, whose nodes form the run in this order; each inherits
+  /// what it leaves unset. Empty: an ordinary job.
   std::vector<SlurmComponent> components{};
-  /// What connects ranks that srun itself starts: "pmix", "pmi2" …; empty: agents start them.
+  /// Connects ranks that srun itself starts: "pmix", "pmi2" …; empty: agents start them.
   std::string mpi;
   std::vector<std::string> step;  ///< further arguments for the srun that starts ranks
-  Nanoseconds wait = std::chrono::minutes(10);  ///< that the job may stay pending
+  Nanoseconds wait = std::chrono::minutes(10);  ///< how long the job may stay pending
 
   [[nodiscard]] static const std::vector<std::string>& keys();
   [[nodiscard]] static SlurmOptions read(const config::Node& node);
-  /// The agents' step has one task a node, and mpirun would believe that more than its hostfile.
+  /// The agents' step has one task per node, which mpirun would trust over its hostfile.
   [[nodiscard]] std::map<std::string, std::string> node_variables(const CasePlan& plan) const;
   [[nodiscard]] LauncherTraits traits() const {
     return {.shares_files = shared, .chooses_hosts = true, .has_queue = true};
   }
   [[nodiscard]] std::unique_ptr<launch::Launcher> make_launcher(
       const Cluster& cluster, const std::filesystem::path& bindir) const;
-  /// With `mpi`: a case whose ranks srun starts has a command that does so on the first node.
+  /// With `mpi`, makes srun start a case's ranks, in a command on the first node.
   void adapt(const config::Node& node, CasePlan& plan) const;
   bool operator==(const SlurmOptions&) const = default;
 

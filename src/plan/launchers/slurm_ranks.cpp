@@ -11,7 +11,7 @@ namespace assay::plan {
 
 namespace {
 
-// A task knows its place from Slurm alone; programs that were written for torchrun look here.
+// Slurm alone tells a task its place; programs written for torchrun look for these.
 constexpr const char* kNumberRanks =
     "RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID NODE_RANK=$SLURM_NODEID "
     "GROUP_RANK=$SLURM_NODEID; export RANK LOCAL_RANK NODE_RANK GROUP_RANK; exec \"$@\"";
@@ -44,9 +44,9 @@ std::vector<std::string> srun_ranks(const SlurmOptions& options, const CasePlan&
       "--overlap",
       "--mem=0",
       "--cpu-bind=none",
-      // The round's mark is in the environment; without it nobody would find what was left.
+      // Passes on the round's mark, without which leftover processes could not be found.
       "--export=ALL",
-      // A rank that fails ends the others, as it does where agents start them.
+      // A failing rank ends the others, as when agents start them.
       "--kill-on-bad-exit=1",
   };
   if (plan.container) {

@@ -13,8 +13,8 @@ using config::Node;
 
 namespace {
 
-// "Name=value" as `ssh -o` takes it. What the suite has a key for, or Assay must decide, is not
-// taken here: ssh would silently ignore it.
+// Options as for `ssh -o`, "Name=value". Refuses those that the suite has a key for or Assay must
+// decide: ssh would silently ignore them.
 std::vector<std::string> read_ssh_options(const Node& node) {
   static const std::set<std::string> kOwn{
       "batchmode",           "connecttimeout", "controlmaster",

@@ -11,10 +11,10 @@
 
 namespace assay::plan {
 
-/// How ssh reaches a host: settings of a host or of the whole cluster. Empty or 0: as in the
-/// user's ssh_config.
+/// How ssh reaches a host; set for a host or for the whole cluster. Empty or 0: as in the user's
+/// ssh_config.
 struct SshAccess {
-  std::string address;  ///< what ssh is given instead of the host's name; only of a host
+  std::string address;  ///< passed to ssh instead of the host's name; only for a host
   std::string user;
   int port = 0;
   std::string identity;
@@ -31,10 +31,10 @@ struct SshAccess {
   }
 };
 
-/// How large programs come to many hosts.
+/// How large programs reach many hosts.
 enum class SshBundles {
-  automatic,  ///< as a tree where that is worth it and the hosts' ranks talk to each other anyway
-  tree,       ///< hosts that have them pass them on, at a port that their agents open for it
+  automatic,  ///< a tree, if worthwhile and the hosts' ranks communicate anyway
+  tree,       ///< hosts that have them pass them on, through a port that their agents open
   direct,     ///< the controller sends them to each host
 };
 
@@ -44,7 +44,7 @@ constexpr auto enum_names(SshBundles) {
       {{automatic, "auto"}, {tree, "tree"}, {direct, "direct"}});
 }
 
-/// `cluster.ssh` of a suite. Every argument that reaches ssh's command line has been checked.
+/// `cluster.ssh` of a suite. Every argument for ssh's command line has been checked.
 struct SshOptions : SshAccess {
   static constexpr const char* kName = "ssh";
   static constexpr const char* kDescription =
@@ -55,8 +55,8 @@ struct SshOptions : SshAccess {
   bool accept_new_keys = false;
   bool user_control = false;  ///< the user's own ControlMaster is used
   int connect_timeout_s = 10;
-  std::vector<std::string> options{};    ///< further ones, "Name=value"; those of Assay win
-  std::string cache = "~/.cache/assay";  ///< on the node; {host} is the host's name
+  std::vector<std::string> options{};    ///< further ones, "Name=value"; Assay's take precedence
+  std::string cache = "~/.cache/assay";  ///< on the node; {host} is its name
 
   SshBundles bundles = SshBundles::automatic;
 
@@ -80,7 +80,7 @@ struct SshOptions : SshAccess {
   }
 };
 
-/// The keys of SshAccess in `map`, `address` apart.
+/// Reads the keys of SshAccess from `map`, except `address`.
 void read_ssh_access(const config::Mapping& map, SshAccess& access);
 
 }  // namespace assay::plan
