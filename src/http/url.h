@@ -22,7 +22,8 @@ using Query = std::vector<std::pair<std::string, std::string>>;
 /// "?uploads&a=b" without the "?"; values decoded, "+" left alone.
 [[nodiscard]] Query parse_query(std::string_view text);
 
-/// As parse_query(), with '+' for a blank, as forms, URLSearchParams and most HTTP clients write it.
+/// As parse_query(), with '+' for a blank, as forms, URLSearchParams and most HTTP clients write
+/// it.
 [[nodiscard]] Query parse_form(std::string_view text);
 
 struct Url {

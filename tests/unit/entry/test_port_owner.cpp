@@ -39,7 +39,8 @@ TEST(ListeningInodes, OfIpv6CountToo) {
 }
 
 TEST(ListeningInodes, OfATableThatIsCutAreThoseOfItsWholeLines) {
-  EXPECT_THAT(listening_inodes(kTable.substr(0, kTable.find("\n   1:") + 80), 8080), ElementsAre(11));
+  EXPECT_THAT(listening_inodes(kTable.substr(0, kTable.find("\n   1:") + 80), 8080),
+              ElementsAre(11));
   EXPECT_THAT(listening_inodes("", 8080), IsEmpty());
 }
 
