@@ -1,5 +1,6 @@
 import * as api from './api.js';
 import {h, icon, Life, replace, svg, words} from './dom.js';
+import {dropDraft} from './draft.js';
 import {language, languages, speak, t, wanted} from './i18n.js';
 import {errorBox} from './parts.js';
 
@@ -64,6 +65,7 @@ async function say(code) {
 }
 
 async function signOut() {
+  dropDraft();
   try { await api.remove('/session'); } catch { /* it is over anyway */ }
   session = null;
   location.hash = '#/sign-in';

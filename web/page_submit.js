@@ -1,5 +1,6 @@
 import {get, part, post, put} from './api.js';
 import {h, replace, words} from './dom.js';
+import {draftOf, dropDraft, keepDraft} from './draft.js';
 import {ago, duration} from './format.js';
 import {t, term} from './i18n.js';
 import {button, copyable, deed, errorBox, prompt, toast} from './parts.js';
@@ -10,7 +11,8 @@ const kKinds = ['ssh', 'jupyter', 'tensorboard', 'vscode', 'port'];
 const kKeep = 'ASSAY_KEEP_OPEN';
 
 export async function render({main, place, session, life}) {
-  let submission = {name: '', command: '', queue: 'default', ...(place.from || {})};
+  const draft = place.from || place.parameters.clone ? null : draftOf(session.user);
+  let submission = {name: '', command: '', queue: 'default', ...(place.from || draft || {})};
   let folder = '';
   if (place.parameters.clone) {
     const job = await get(`/jobs/${Number(place.parameters.clone)}`);
@@ -121,6 +123,7 @@ export async function render({main, place, session, life}) {
     tried = true;
     try {
       const answer = await post('/jobs', {...read(), request_key: key});
+      dropDraft();
       toast(t('submit.done', {n: answer.jobs.length, id: answer.jobs[0].id}));
       location.hash = answer.jobs.length > 1 ? '#/jobs' : `#/jobs/${answer.jobs[0].id}/brief`;
     } catch (e) {
@@ -140,6 +143,7 @@ export async function render({main, place, session, life}) {
     key = crypto.randomUUID ? crypto.randomUUID() : String(Math.random()).slice(2);
     clearTimeout(timer);
     timer = setTimeout(ask, 350);
+    keepDraft(session.user, read());
     drawText();
   }
   async function ask() {
@@ -226,7 +230,7 @@ export async function render({main, place, session, life}) {
     fold('failure', Boolean(submission.retries && submission.retries.count), field('retries', h('input', {type: 'number', min: '0', max: '100', value: (submission.retries || {}).count ?? ''})), field('exit_codes', h('input', {type: 'text', value: ((submission.retries || {}).exit_codes || []).join(', '), placeholder: '1, 137'}), t('hint.exit_codes'))),
     fold('order', Boolean(submission.array || (submission.after || []).length), field('after', h('input', {type: 'text', value: (submission.after || []).join(', '), placeholder: '12, 15'}), t('hint.after')), field('array', text('array', {placeholder: '0-9%4'}), t('hint.array'))));
   drawKind();
-  replace(main, h('div', {class: 'title'}, h('h1', {}, t('nav.submit')), h('div', {class: 'actions'}, list.length ? chooser : null, keep)),
+  replace(main, h('div', {class: 'title'}, h('h1', {}, t('nav.submit')), h('div', {class: 'actions'}, draft ? button(t('submit.anew'), () => { dropDraft(); render({main, session, life, place: {parameters: {}}}); }, 'second') : null, list.length ? chooser : null, keep)),
     h('div', {class: 'submit-page'}, h('section', {}, form), h('section', {class: 'side'}, side, h('div', {class: 'actions'}, send))));
   preview = {problems: []};
   draw();

@@ -77,6 +77,10 @@ def main(link, command, shots=None):
         browser.until(lambda: not browser.text('#p-time'), 'a field without a problem')
         browser.wait('.plan pre', 'cases:')
         shot(browser, 'submit')
+        # A reload loses nothing that was typed.
+        browser.js('location.reload()')
+        browser.until(lambda: browser.js("document.querySelector('#f-command')?.value") == command, 'the draft')
+        browser.wait('.plan pre', 'cases:')
         browser.click('.views label', 'curl')
         browser.wait('.plan pre', 'curl -H')
         browser.click('#send')
@@ -123,6 +127,13 @@ def main(link, command, shots=None):
         if shots:
             time.sleep(2)  # the frame has no event that its page can see
         shot(browser, 'job-report')
+        # A question goes with its page, and Enter does nothing that cannot be undone.
+        browser.click('button', 'Delete')
+        browser.wait('dialog button', 'Delete')
+        assert browser.js("document.activeElement.textContent") == 'Cancel', 'the focus is on what deletes'
+        browser.js("location.hash = '#/jobs'")
+        browser.wait('h1', 'Jobs')
+        browser.until(lambda: not browser.js("document.querySelector('dialog')"), 'no question of another page')
         for place, words in (('cluster', 'Cluster'), ('usage', 'Usage'), ('admin', 'Admin'), ('results', 'Results'), ('jobs', 'Jobs')):
             browser.js(f"location.hash = '#/{place}'")
             browser.wait('h1', words)
