@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails for a test that the documents name and that does not exist. A name is `Suite.Name` in the last column
-# of a table of docs/documents/ or docs/dev/faults.md; an "…" stands for the rest of it, or for its middle.
+# Fails for a test that the documents name and nobody wrote. A name is `Suite.Name` in the last column of
+# a table of docs/documents/ or docs/dev/faults.md; an "…" stands for the rest of it, or for what is in between.
 # usage: scripts/check-tested.sh [FILE]...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -38,7 +38,7 @@ export async function render({main, place, life}) {
   } catch (e) { replace(out, errorBox(e)); }
 }
 
-// Energy that nothing measured is unknown; a sum with an unknown part is a lower bound.
+// Of what nobody measured it is not known; a sum of which a part is not known is a least.
 function energyOf(s) {
   if (s.energy === null) return h('span', {title: t('usage.energy.unknown')}, '–');
   return s.unmetered > 0 ? h('span', {title: t('usage.energy.part', {hours: number(s.unmetered)})}, `≥ ${number(s.energy)}`) : number(s.energy);

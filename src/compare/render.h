@@ -14,8 +14,8 @@ namespace assay::compare {
 
 // `over` is the result of exceeded(); every form shows it.
 
-/// For a terminal: for every new side the differences, then a line for every case and metric, then
-/// the unsure changes.
+/// For a terminal: of every new side what differed, then a line for every case and metric, then
+/// what is unsure.
 [[nodiscard]] std::string render_text(const Comparisons& comparison,
                                       const report::ConsoleStyle& style);
 /// For a pull request.
@@ -54,7 +54,7 @@ namespace assay::compare {
 [[nodiscard]] std::string_view nothing_differs(const Comparisons& comparison);
 /// "Of 12 cases, 1 is slower, 9 are the same and 2 are unsure."
 [[nodiscard]] std::string verdict_sentence(const Comparison& side);
-/// Remarks that a reader needs with the table, a line each; differences of cases are folded.
+/// What a reader must know beside the table, a line each; differences of cases are folded.
 [[nodiscard]] std::vector<std::string> remarks(const Comparison& side);
 
 }  // namespace assay::compare

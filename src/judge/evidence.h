@@ -248,7 +248,7 @@ struct NodeEvidence {
   std::optional<std::int64_t> seen_processes{};
   std::optional<bool> caches_dropped{};            ///< nothing: not asked for
   std::string caches_how{};                        ///< or why not
-  std::optional<telemetry::MachineUse> machine{};  ///< nothing: its agent did not report it
+  std::optional<telemetry::MachineUse> machine{};  ///< nothing: its agent did not tell
 };
 
 /// A hole that the agent itself reported.
@@ -286,7 +286,7 @@ struct RecordedChain {
   int node = 0;
   std::string host;
   std::vector<std::string> seen;  ///< heads that came while the round ran, in their order
-  std::string last;               ///< the head when the node had ended; empty: never reported
+  std::string last;               ///< the head when the node had ended; empty: it never told
 };
 struct RecordedEvidence {
   bool listed = false;                      ///< the controller listed the round's files
