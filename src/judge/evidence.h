@@ -247,7 +247,7 @@ struct NodeEvidence {
   std::optional<std::int64_t> seen_processes{};
   std::optional<bool> caches_dropped{};            ///< nothing: not requested
   std::string caches_how{};                        ///< or why not
-  std::optional<telemetry::MachineUse> machine{};  ///< nothing: not reported by its agent
+  std::optional<telemetry::MachineUse> machine{};  ///< nothing: its agent did not tell
 };
 
 /// A gap reported by the agent itself.
@@ -284,8 +284,8 @@ struct AisJobEvidence {
 struct RecordedChain {
   int node = 0;
   std::string host;
-  std::vector<std::string> seen;  ///< heads received while the round ran, in order
-  std::string last;               ///< the head when the node had ended; empty: never reported
+  std::vector<std::string> seen;  ///< heads that came while the round ran, in their order
+  std::string last;               ///< the head when the node had ended; empty: it never told
 };
 struct RecordedEvidence {
   bool listed = false;                      ///< the controller listed the round's files

@@ -20,7 +20,7 @@ struct MetricsQuery {
   bool operator==(const MetricsQuery&) const = default;
 };
 
-/// The subject of a series.
+/// What a series is about.
 enum class Scope : std::uint8_t { job, rank, node, device };
 
 constexpr auto enum_names(Scope /*scope*/) {
