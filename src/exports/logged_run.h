@@ -37,8 +37,9 @@ class RunFiles {
                                    int round);
 
 /// A rank's curve where all ranks of a round are together: "train/loss" of rank 0,
-/// "rank3/train/loss" of the others.
-[[nodiscard]] std::string curve_of_rank(int rank, live::MetricName name);
+/// "rank3/train/loss" of the others; of a trial that it trained, "rank3/trial7/train/loss".
+[[nodiscard]] std::string curve_of_rank(int rank, live::MetricName name,
+                                        live::Scope scope = live::Scope::rank, int item = -1);
 
 /// An event of a rank with its time in Unix seconds of the controller's clock.
 using OnEvent = std::function<void(const perflog::Event& event, double t)>;
