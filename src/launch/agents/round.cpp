@@ -292,18 +292,28 @@ void Round::apply(const RoundMachine::Actions& actions) {
     if (!failure_) failure_ = std::current_exception();
   }
   for (const int node : actions.drop) fleet_.drop(node);
-  for (const int node : actions.sweep)
-    fleet_.sweep(node, {machine_.part_id(node), fleet_.identity(node).processes, cleanups_[node]});
+  for (const int node : actions.sweep) fleet_.sweep(node, remains_of(node));
   for (const auto& [node, request] : actions.stop) fleet_.send(node, request);
   for (const int node : actions.bring_back) bring_back(node);
   for (const int node : actions.begin) begin_again(node);
   changed_.cancel();
 }
 
+Remains Round::remains_of(int node) {
+  const agent::Hello& hello = fleet_.identity(node);
+  Remains remains{machine_.part_id(node), hello.processes, cleanups_[node]};
+  // The others of an experiment go on: on a machine that the node shares with one of them, what
+  // carries the round's mark may be theirs, and the agent's own are known by its name.
+  for (int other = 0; other < nodes() && task_.plan_case.automl; ++other)
+    if (other != node && !machine_.is_lost(other) && !hello.boot_id.empty() &&
+        fleet_.identity(other).boot_id == hello.boot_id)
+      remains.round_id.clear();
+  return remains;
+}
+
 void Round::bring_back(int node) {
-  const Remains remains{machine_.part_id(node), fleet_.identity(node).processes, cleanups_[node]};
   asio::co_spawn(
-      context_.loop, fleet_.bring_back(node, remains),
+      context_.loop, fleet_.bring_back(node, remains_of(node)),
       [this, alive = alive_, node](const std::exception_ptr& error, const std::string& problem) {
         if (!*alive || collecting_) return;
         apply(error || !problem.empty()

@@ -53,6 +53,8 @@ class Round {
   asio::awaitable<void> drop_caches();
   asio::awaitable<void> collect_evidence();
   asio::awaitable<void> check_received(int node, int part);
+  /// What may be left of the node's part of the round, to be ended there.
+  [[nodiscard]] Remains remains_of(int node);
   void bring_back(int node);
   void begin_again(int node);
   /// What people are told of nodes that go and come.
