@@ -18,6 +18,7 @@ function chartOf(series) {
 function labelOf(series, chart) {
   if (chart.startsWith('step:')) return `${term('metric', series.name)} · ${t('console.rank', {rank: series.of})}`;
   if (series.scope === 'rank') return t('console.rank', {rank: series.of});
+  if (series.scope === 'trial') return t('metrics.trial', {trial: series.of});
   if (series.scope === 'job') return term('metric', series.name);
   return series.host && series.scope === 'node' ? `${series.of} · ${series.host}` : series.of;
 }

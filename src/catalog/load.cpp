@@ -305,6 +305,7 @@ Json to_json(const Vendor& vendor, const std::map<std::string, std::string>& pat
     entry["description"] = hardware.description;
     entry["peak_flops"] = hardware.peak_flops;
     if (hardware.memory_bytes) entry["memory_bytes"] = *hardware.memory_bytes;
+    if (!hardware.device_name.empty()) entry["device_name"] = hardware.device_name;
   }
   return json;
 }

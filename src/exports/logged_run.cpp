@@ -49,8 +49,8 @@ std::string round_id(const std::string& run_id, const std::string& case_name, in
   return sha256(fmt::format("{}\n{}\n{}", run_id, case_name, round));
 }
 
-std::string curve_of_rank(int rank, live::MetricName name) {
-  const std::string tag(live::curve_tag(name));
+std::string curve_of_rank(int rank, live::MetricName name, live::Scope scope, int item) {
+  const std::string tag = live::curve_tag_of(scope, item, name);
   return rank == 0 ? tag : fmt::format("rank{}/{}", rank, tag);
 }
 

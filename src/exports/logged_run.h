@@ -36,9 +36,10 @@ class RunFiles {
 [[nodiscard]] std::string round_id(const std::string& run_id, const std::string& case_name,
                                    int round);
 
-/// A rank's curve among all ranks of a round: "train/loss" for rank 0, "rank3/train/loss" for the
-/// others.
-[[nodiscard]] std::string curve_of_rank(int rank, live::MetricName name);
+/// A rank's curve where all ranks of a round are together: "train/loss" of rank 0,
+/// "rank3/train/loss" of the others; of a trial that it trained, "rank3/trial7/train/loss".
+[[nodiscard]] std::string curve_of_rank(int rank, live::MetricName name,
+                                        live::Scope scope = live::Scope::rank, int item = -1);
 
 /// A rank's event, with its time in Unix seconds on the controller's clock.
 using OnEvent = std::function<void(const perflog::Event& event, double t)>;

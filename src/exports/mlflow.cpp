@@ -124,8 +124,9 @@ void add_rank(const RunFiles& files, const live::LogFile& log, MetricFiles& metr
   std::int64_t step = 0;
   live::MetricSink sink;
   sink.step = [&](int, std::int64_t number) { step = number; };
-  sink.value = [&](live::MetricName name, live::Scope, int, int, double t, double value) {
-    metrics.add(curve_of_rank(log.rank, name), t, value, step);
+  sink.value = [&](live::MetricName name, live::Scope scope, int, int item, double t,
+                   double value) {
+    metrics.add(curve_of_rank(log.rank, name, scope, item), t, value, step);
   };
   sink.amount = [&](live::MetricName name, int, double from, double to, double amount, bool) {
     metrics.add(curve_of_rank(log.rank, name), to, amount / (to - from), step);

@@ -20,9 +20,8 @@ class RankRows {
   RankRows(const live::LogFile& log, double clock_offset)
       : reader_(log), clock_offset_(clock_offset), rank_(log.rank) {
     sink_.step = [this](int, std::int64_t number) { begin(number); };
-    sink_.value = [this](live::MetricName name, live::Scope, int, int, double t, double value) {
-      put(name, t, value);
-    };
+    sink_.value = [this](live::MetricName name, live::Scope scope, int, int item, double t,
+                         double value) { put(name, t, value, scope, item); };
     sink_.amount = [this](live::MetricName name, int, double from, double to, double amount, bool) {
       put(name, to, amount / (to - from));
     };
@@ -51,11 +50,12 @@ class RankRows {
     // Evaluations before the first step belong to step 0.
     if (rows_.empty() || rows_.back().step < *last_) rows_.push_back({.step = *last_});
   }
-  void put(live::MetricName name, double t, double value) {
+  void put(live::MetricName name, double t, double value, live::Scope scope = live::Scope::rank,
+           int item = -1) {
     if (rows_.empty()) rows_.push_back({.step = last_.value_or(0)});
     StepRow& row = rows_.back();
     row.t = std::max(row.t, t);
-    row.values.push_back({rank_, name, value});
+    row.values.push_back({rank_, name, value, scope, item});
   }
 
   live::RankReader reader_;

@@ -15,6 +15,8 @@ struct StepRow {
     int rank = 0;
     live::MetricName name{};
     double value = 0;
+    live::Scope scope = live::Scope::rank;  ///< with `item`, as in live::MetricSink
+    int item = -1;
   };
   std::int64_t step = 0;  ///< 0 or above
   double t = 0;           ///< Unix seconds at which the last value was logged

@@ -215,7 +215,8 @@ class RoundExport {
     read_step_rows(files_, logs(), [&](const StepRow& row) {
       std::map<std::string, std::string> values;  // if a step has two evaluations, the last one
       for (const StepRow::Value& value : row.values)
-        values[curve_of_rank(value.rank, value.name)] = wandb_number(value.value);
+        values[curve_of_rank(value.rank, value.name, value.scope, value.item)] =
+            wandb_number(value.value);
       values["_step"] = std::to_string(row.step);
       values["_runtime"] = in_seconds(row.t - started());
       values["_timestamp"] = in_seconds(row.t);

@@ -44,7 +44,8 @@ bool compare_with_logs(const RoundContext& round, automl::JournalCheck::Problems
     bool logged_by_all = true;
     for (int rank = worker * devices; rank < (worker + 1) * devices; ++rank) {
       const auto at = std::ranges::find(round.evidence.ranks, rank, &RankEvidence::rank);
-      if (at == round.evidence.ranks.end() || at->log.events == 0 || at->dropped_bytes > 0) {
+      if (at == round.evidence.ranks.end() || at->log.events == 0 || at->dropped_bytes > 0 ||
+          at->earlier_missing) {
         logged_by_all = false;
         break;
       }
@@ -161,10 +162,14 @@ void count_earlier_parts(RoundContext& round, const automl::ExperimentRecord& re
   round.fact("automl_resumed", record.resumed,
              fmt::format("the last time after {}",
                          format_duration(from_seconds(std::round(record.resumed_s)))));
-  if (record.resumed == 0) return;
+  const bool returned = std::ranges::any_of(round.evidence.ranks,
+                                            [](const RankEvidence& rank) { return rank.part > 1; });
+  if (record.resumed == 0 && !returned) return;
   const std::string note =
-      fmt::format("of the whole experiment, which was resumed {}",
-                  record.resumed == 1 ? "once" : fmt::format("{} times", record.resumed));
+      record.resumed == 0
+          ? "of the whole experiment, also of workers before their node left it and came back"
+          : fmt::format("of the whole experiment, which was resumed {}",
+                        record.resumed == 1 ? "once" : fmt::format("{} times", record.resumed));
   double samples = 0;
   for (const automl::TrialRecord& trial : record.trials) samples += trial.trained;
   round.metrics.replace("samples", samples, origin, note);

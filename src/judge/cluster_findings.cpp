@@ -1,7 +1,6 @@
 #include "judge/cluster_findings.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
@@ -9,6 +8,7 @@
 
 #include "core/json_access.h"
 #include "core/text.h"
+#include "judge/hardware_names.h"
 #include "store/journal_event.h"
 
 namespace assay::judge {
@@ -17,31 +17,23 @@ namespace {
 
 constexpr std::size_t kShownHosts = 6;
 
-// "NVIDIA H100 80GB HBM3" contains "H100", but "NVIDIA H200" does not contain "H20".
-bool names_hardware(const std::string& device, const std::string& hardware) {
-  const auto is_part = [&](std::size_t at) {
-    return at < device.size() && std::isalnum(static_cast<unsigned char>(device[at])) != 0;
-  };
-  for (auto at = device.find(hardware); at != std::string::npos; at = device.find(hardware, at + 1))
-    if (!(at > 0 && is_part(at - 1)) && !is_part(at + hardware.size())) return true;
-  return false;
-}
-
-// A device named H100 is judged by what an H100 can do, so the names must fit.
+// What is said to be an H100 is held against what an H100 can do.
 void check_hardware(const plan::Plan& plan, const Json& system, std::vector<Finding>& out) {
   std::set<std::string> devices;
   for (const Json& node : list_at(system, "nodes"))
     for (const Json& device : list_at(node, "devices"))
       if (const std::string name = text_at(device, "name"); !name.empty()) devices.insert(name);
   const Json& known = object_at(plan.vendor_data, "hardware");
-  const auto any_names = [&](const std::string& hardware) {
-    return std::ranges::any_of(
-        devices, [&](const std::string& device) { return names_hardware(device, hardware); });
+  const auto any_names = [&](const std::string& kind) {
+    return std::ranges::any_of(devices, [&](const std::string& device) {
+      return names_kind(device, kind, object_at(known, kind.c_str()));
+    });
   };
   std::set<std::string> wrong;
   for (const plan::CasePlan& plan_case : plan.cases) {
-    if (!known.contains(plan_case.hardware) || any_names(plan_case.hardware)) continue;
-    // Checks only names of another known kind: not every vendor's devices give theirs.
+    const auto kind = kind_named(plan_case.hardware, known);
+    if (!kind || any_names(*kind)) continue;
+    // Only where the devices' own name says another kind: not every vendor's does.
     for (const auto& [other, about] : known.items())
       if (any_names(other)) wrong.insert(plan_case.hardware);
   }
@@ -73,7 +65,7 @@ void check_hardware_is_there(const plan::Plan& plan, const Json& system,
   const Json& known = object_at(plan.vendor_data, "hardware");
   std::map<std::string, int> nodes_of;  // nodes used by cases, by the hardware they name
   for (const plan::CasePlan& plan_case : plan.cases)
-    if (known.contains(plan_case.hardware))
+    if (kind_named(plan_case.hardware, known))
       nodes_of[plan_case.hardware] = std::max(nodes_of[plan_case.hardware], plan_case.nodes);
   if (nodes_of.empty()) return;
   std::vector<std::string> named;

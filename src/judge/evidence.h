@@ -223,12 +223,14 @@ struct RankEvidence {
   std::optional<double> job_within_s{};
   std::optional<Instant> seen_end{};
   std::uint64_t dropped_bytes = 0;
-  std::optional<CpuSet> bound{};                ///< nothing: to no particular CPU
-  std::optional<CpuSet> ran_on{};               ///< where a bound rank was seen; nothing: nowhere
-  std::optional<std::uint64_t> output_bytes{};  ///< received by the agent when it ended
-  std::optional<std::uint64_t> seen_steps{};    ///< STEP_ENDs in that output
-  std::string log_path;                         ///< relative to the run directory
-  RankLog log;
+  std::optional<CpuSet> bound{};   ///< nothing: to no CPU in particular
+  std::optional<CpuSet> ran_on{};  ///< of a bound rank, where it was seen; nothing: nowhere
+  std::optional<std::uint64_t> output_bytes{};  ///< that the agent had received when it ended
+  std::optional<std::uint64_t> seen_steps{};    ///< STEP_ENDs in them
+  int part = 1;                  ///< of its node's parts, the one that it was last started in
+  bool earlier_missing = false;  ///< the log of an earlier one did not come
+  std::string log_path;          ///< of that part; relative to the run directory
+  RankLog log;                   ///< the same, with the trials of all parts
 };
 
 struct NodeEvidence {
@@ -248,6 +250,10 @@ struct NodeEvidence {
   std::optional<bool> caches_dropped{};            ///< nothing: not requested
   std::string caches_how{};                        ///< or why not
   std::optional<telemetry::MachineUse> machine{};  ///< nothing: its agent did not tell
+  int parts = 1;                                   ///< how often it began its work in the round
+  bool away = false;  ///< it left the round, and was not back at its end
+  /// The first rows of telemetry of its later parts.
+  std::vector<Instant> came_back{};
 };
 
 /// A gap reported by the agent itself.
@@ -286,12 +292,13 @@ struct RecordedChain {
   std::string host;
   std::vector<std::string> seen;  ///< heads that came while the round ran, in their order
   std::string last;               ///< the head when the node had ended; empty: it never told
+  int part = 1;
 };
 struct RecordedEvidence {
   bool listed = false;                      ///< the controller listed the round's files
-  std::string id;                           ///< of this attempt at the round; chains begin with it
-  std::vector<evidence::FileRecord> files;  ///< names relative to the round's folder
-  std::vector<RecordedChain> chains;        ///< by node
+  std::string id;                           ///< of this attempt at the round: chains begin with it
+  std::vector<evidence::FileRecord> files;  ///< names are relative to the round's folder
+  std::vector<RecordedChain> chains;        ///< by node and part
 };
 
 /// A round's files compared with the records; each problem is "place: what is wrong".

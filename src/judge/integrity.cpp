@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/node_part.h"
 #include "core/parallel.h"
 #include "core/regular_file.h"
 #include "core/run_layout.h"
@@ -190,7 +191,9 @@ class RoundCheck {
 
   void check_chain(const RecordedChain& recorded,
                    std::map<std::string, std::vector<FileRecord>>& grown) {
-    const std::string folder = layout::node_folder(recorded.host, recorded.node);
+    const std::string folder =
+        layout::part_folder(layout::node_folder(recorded.host, recorded.node), recorded.part);
+    const std::string id = layout::part_id(evidence_.integrity.recorded.id, recorded.part);
     const std::string file = folder + "/" + std::string(layout::kEvidence);
     evidence::ChainCheck chain;
     try {
@@ -204,7 +207,7 @@ class RoundCheck {
       }
       std::string text = read_regular_file(folder_ / file);
       if (may_be_cut_) text.resize(text.rfind('\n') + 1);
-      chain = evidence::verify_chain(text, evidence_.integrity.recorded.id, recorded.node);
+      chain = evidence::verify_chain(text, id, recorded.node);
     } catch (const std::exception&) {
       problems_.add(&RoundIntegrity::missing, place(file), "cannot be read");
       return;
@@ -212,9 +215,8 @@ class RoundCheck {
     if (!chain.ok())
       problems_.add(&RoundIntegrity::broken, fmt::format("{}:{}", place(file), chain.bad_line),
                     chain.problem);
-    else if (const std::string problem = heads_problem(
-                 recorded, chain,
-                 evidence::first_head(evidence_.integrity.recorded.id, recorded.node));
+    else if (const std::string problem =
+                 heads_problem(recorded, chain, evidence::first_head(id, recorded.node));
              !problem.empty())
       problems_.add(may_be_cut_ ? &RoundIntegrity::missing : &RoundIntegrity::broken, place(file),
                     may_be_cut_ ? "the rest of the chain is gone" : problem);

@@ -8,6 +8,7 @@
 
 #include "automl/experiment_journal.h"
 #include "core/error.h"
+#include "core/node_part.h"
 #include "core/parallel.h"
 #include "core/pattern.h"
 #include "core/rank_log_name.h"
@@ -134,7 +135,42 @@ void read_log(const plan::CasePlan& plan, const fs::path& node_dir, RankEvidence
     rank.log.last_lines = last_output_lines(parts.back());
 }
 
-// An experiment's evidence comes entirely from its own journal.
+// Where a rank wrote in a part of its node's.
+fs::path node_dir(const store::RunDir& run, const plan::CasePlan& plan, int round,
+                  const std::string& host, int node, int part) {
+  return layout::part_folder(run.node_dir(plan.name, round, host, node).string(), part);
+}
+
+// What it trained before its node left the round and came back.
+void add_earlier_trials(const plan::CasePlan& plan, const fs::path& dir, RankEvidence& rank) {
+  RankEvidence earlier;
+  earlier.rank = rank.rank;
+  read_log(plan, dir, earlier, kMinSteps);
+  rank.earlier_missing = rank.earlier_missing || !earlier.log.found;
+  rank.log.trials.insert(rank.log.trials.begin(), earlier.log.trials.begin(),
+                         earlier.log.trials.end());
+}
+
+void add_rows(NodeEvidence& node, telemetry::Table part) {
+  telemetry::Table& all = node.telemetry;
+  if (!part.rows.empty())
+    node.came_back.push_back({part.rows.front().mono_ns, part.rows.front().wall_ns});
+  std::vector<std::uint32_t> known;
+  for (const std::string& source : part.sources) {
+    const auto at = std::ranges::find(all.sources, source);
+    known.push_back(static_cast<std::uint32_t>(at - all.sources.begin()));
+    if (at == all.sources.end()) all.sources.push_back(source);
+  }
+  for (telemetry::Row& row : part.rows) {
+    row.source = known.at(row.source);
+    all.rows.push_back(row);
+  }
+  all.malformed_rows += part.malformed_rows;
+  if (all.impossible_values == 0) all.first_impossible = part.first_impossible;
+  all.impossible_values += part.impossible_values;
+}
+
+// Everything about an experiment comes from its own journal.
 void load_experiment(const store::RunDir& run, const plan::CasePlan& plan, RoundEvidence& evidence,
                      const std::function<void(const std::string&, const std::string&)>& problem) {
   const fs::path file = run.round_dir(plan.name, evidence.round) / layout::kExperimentJournal;
@@ -171,6 +207,14 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
     } catch (const std::exception&) {
       problem(place + "/" + std::string(layout::kTelemetry), "cannot be read");
     }
+    for (int part = 2; part <= node.parts; ++part) try {
+        add_rows(node, telemetry::read_table(
+                           node_dir(run, plan, evidence.round, node.host, node.node, part) /
+                           layout::kTelemetry));
+      } catch (const std::exception&) {
+        problem(layout::part_folder(place, part) + "/" + std::string(layout::kTelemetry),
+                "cannot be read");
+      }
     add_unrecorded_ranks(plan, dir, node, evidence);
     for (const std::string& name : foreign_logs(dir, node.node, evidence.ranks))
       evidence.foreign_logs.push_back(place + "/" + printable(name));
@@ -185,11 +229,15 @@ void load_files(const store::RunDir& run, const plan::CasePlan& plan, RoundEvide
     const auto node = std::ranges::lower_bound(evidence.nodes, rank.node, {}, &NodeEvidence::node);
     if (rank.host.empty() && node != evidence.nodes.end() && node->node == rank.node)
       rank.host = node->host;
-    const fs::path dir = run.node_dir(plan.name, evidence.round, rank.host, rank.node);
+    const auto dir_of = [&](int part) {
+      return node_dir(run, plan, evidence.round, rank.host, rank.node, part);
+    };
+    const fs::path dir = dir_of(rank.part);
     rank.log_path =
         (dir.lexically_relative(run.path()) / layout::rank_log(rank.rank)).generic_string();
     try {
       read_log(plan, dir, rank, step_limit);
+      for (int part = rank.part - 1; part > 0; --part) add_earlier_trials(plan, dir_of(part), rank);
     } catch (const Error& error) {
       problem(rank.log_path,
               error.kind() == ErrorKind::config ? error.message() : "cannot be read");

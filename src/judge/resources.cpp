@@ -177,8 +177,16 @@ void compute_gaps(RoundContext& round, const Sources& sources) {
     const std::vector<double> times = own == sources[n].end() ? std::vector<double>() : own->t;
     rows += static_cast<double>(times.size());
     double last = round.alive->start;
+    // The time that it was away is no gap: what it left says so itself.
+    std::vector<double> back;
+    for (const Instant& row : node.came_back)
+      if (const auto t = round.timeline.at(node.node, row)) back.push_back(*t);
     const auto look = [&](double t) {
       if (t <= round.alive->start) return;
+      if (std::ranges::any_of(back, [&](double b) { return b > last && b <= t + 1e-6; })) {
+        last = std::max(last, t);
+        return;
+      }
       const double hole = std::min(t, round.alive->end) - last - evidence.telemetry_interval_s;
       if (hole > largest) {
         largest = hole;
@@ -188,7 +196,7 @@ void compute_gaps(RoundContext& round, const Sources& sources) {
       last = std::max(last, std::min(t, round.alive->end));
     };
     for (const double t : times) look(t);
-    look(round.alive->end);
+    if (!node.away) look(round.alive->end);
   }
   for (const GapEvidence& gap : evidence.gaps) {
     if (gap.source != "node" || gap.seconds <= largest) continue;

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/json_access.h"
 #include "core/json_fields.h"
+#include "core/node_part.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "store/journal_records.h"
@@ -79,11 +80,19 @@ void add_list(RoundEvidence& round, const Json& event, const std::string& folder
   }
 }
 
-RecordedChain& chain_of(RoundEvidence& round, int node, const std::string& host) {
+// Of the parts that a node began; who came back so often is not believed.
+int part_of(const Json& event) {
+  constexpr std::int64_t kMostParts = 1000;
+  return static_cast<int>(std::clamp<std::int64_t>(integer_at(event, "part", 1), 1, kMostParts));
+}
+
+RecordedChain& chain_of(RoundEvidence& round, int node, const std::string& host, int part) {
   std::vector<RecordedChain>& chains = round.integrity.recorded.chains;
-  const auto at = std::ranges::lower_bound(chains, node, {}, &RecordedChain::node);
-  if (at != chains.end() && at->node == node) return *at;
-  return *chains.insert(at, {node, host, {}, {}});
+  const auto at = std::ranges::lower_bound(
+      chains, std::pair(node, part), {},
+      [](const RecordedChain& chain) { return std::pair(chain.node, chain.part); });
+  if (at != chains.end() && at->node == node && at->part == part) return *at;
+  return *chains.insert(at, {node, host, {}, {}, part});
 }
 
 // Notes how far the node's wall clock is behind that of the controller, which received the message.
@@ -148,7 +157,18 @@ void add_start(RoundEvidence& round, const Json& event) {
   const auto start = fields_from_any<store::RankStart>(event);
   RankEvidence& rank = rank_of(round, event, start.rank, start.local_rank);
   rank.host = node_in(event).host;
-  rank.start = store::instant_of(event);
+  const auto begun = store::instant_of(event);
+  rank.part = part_of(event);
+  // It began with the first part, unless the machine was started again since.
+  if (rank.part == 1 || !rank.start || !begun || begun->mono_ns < rank.start->mono_ns)
+    rank.start = begun;
+  if (rank.part > 1) {
+    rank.end.reset();
+    rank.exit.reset();
+    rank.ended_by.reset();
+    rank.output_bytes.reset();
+    rank.seen_steps.reset();
+  }
   if (start.bound) rank.bound = start.bound;
   if (start.late_s) {
     rank.learned = rank.start;
@@ -208,12 +228,20 @@ void add_event(RoundEvidence& round, std::optional<store::JournalEvent> kind, co
     node.killed_leftovers = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "killed_leftovers").value_or(0)));
     node.seen_processes = integer_at(event, "marked");
-    add_list(round, event, layout::node_folder(node.host, node.node) + "/");
-    chain_of(round, node.node, node.host).last = text_at(event, "head");
+    const int part = part_of(event);
+    add_list(round, event,
+             layout::part_folder(layout::node_folder(node.host, node.node), part) + "/");
+    chain_of(round, node.node, node.host, part).last = text_at(event, "head");
     node.machine = machine_use(round, node.node, event);
   } else if (kind == store::JournalEvent::chain) {
     const NodeEvidence& node = node_of(round, node_in(event));
-    chain_of(round, node.node, node.host).seen.push_back(text_at(event, "head"));
+    chain_of(round, node.node, node.host, part_of(event)).seen.push_back(text_at(event, "head"));
+  } else if (kind == store::JournalEvent::node_away) {
+    node_of(round, node_in(event)).away = true;
+  } else if (kind == store::JournalEvent::node_again) {
+    NodeEvidence& node = node_of(round, node_in(event));
+    node.parts = part_of(event);
+    node.away = false;
   } else if (kind == store::JournalEvent::round_files) {
     add_list(round, event, "");
     round.integrity.recorded.listed = true;

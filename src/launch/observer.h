@@ -30,6 +30,7 @@ struct RoundProgress {
   std::vector<std::string> hosts{};              ///< by node; empty where there are none
   std::map<int, agent::Heartbeat> heartbeats{};  ///< newest of each node
   Json automl{};                                 ///< of an AutoML case: how far its experiment is
+  std::string state{};                           ///< of a service's job, in its own words
 };
 
 /// Informed of what happens while a run goes on; every call comes from the thread that executes the

@@ -430,6 +430,7 @@ void RunLoop::write_live(const plan::CasePlan& plan_case, int number,
   if (const auto left = time_left_.seconds(elapsed_s)) live["left_s"] = *left;
   if (plan_case.limits.time.count() > 0) live["limit_s"] = seconds(plan_case.limits.time);
   if (!progress.automl.is_null()) live["automl"] = progress.automl;
+  if (!progress.state.empty()) live["state"] = progress.state;
   // For onlookers alone: a full disk is no reason to end a run.
   try {
     write_file_atomic(run_.live_file(), dump_pretty(live), /*sync=*/false);

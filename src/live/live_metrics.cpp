@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "core/json_access.h"
 #include "core/text.h"
@@ -79,6 +80,7 @@ void Metrics::reset() {
   ranks_.clear();
   nodes_.clear();
   newest_of_rank_.clear();
+  trainers_.clear();
   phases_.clear();
   newest_ = 0;
   generation_ = next;
@@ -103,6 +105,16 @@ void Metrics::add(const Key& key, double t, double value) {
   newest_ = std::max(newest_, t);
 }
 
+// Ranks that train a trial together log the same epochs at about the same time: one of them is
+// shown. Another worker that gets the trial later goes on with it.
+void Metrics::add_trial(const Key& key, int rank, double t, double value) {
+  constexpr double kLater = 1;
+  Trainer& trainer = trainers_[key];
+  if (trainer.rank >= 0 && trainer.rank != rank && t <= trainer.last + kLater) return;
+  trainer = {rank, std::max(trainer.last, t)};
+  add(key, t, value);
+}
+
 void Metrics::add_rate(const Key& key, double from, double to, double amount) {
   auto found = rates_.find(key);
   if (found == rates_.end()) {
@@ -122,7 +134,10 @@ void Metrics::look(const RunWatch& watch, std::uint64_t bytes) {
   if (watch.logs().size() < ranks_.size() || watch.telemetry().size() < nodes_.size()) reset();
   MetricSink sink;
   sink.value = [this](MetricName name, Scope scope, int node, int item, double t, double value) {
-    add({scope, static_cast<int>(name), node, item}, t, value);
+    if (scope == Scope::trial)
+      add_trial({scope, static_cast<int>(name), -1, item}, node, t, value);
+    else
+      add({scope, static_cast<int>(name), node, item}, t, value);
   };
   sink.amount = [this](MetricName name, int rank, double from, double to, double amount,
                        bool of_all) {
@@ -179,7 +194,7 @@ Json Metrics::read(const MetricsQuery& query) const {
     if (stretch.points.empty()) return;
     const Name& name = kMetricNames[static_cast<std::size_t>(key.name)];
     std::string of;
-    if (key.scope == Scope::rank) of = std::to_string(key.item);
+    if (key.scope == Scope::rank || key.scope == Scope::trial) of = std::to_string(key.item);
     if (key.node >= 0) of = "node" + std::to_string(key.node);
     if (key.scope == Scope::device) of += "/dev" + std::to_string(key.item);
     Json series{{"name", name.name},
@@ -202,8 +217,15 @@ Json Metrics::read(const MetricsQuery& query) const {
       until = own == newest_of_rank_.end() ? 0 : own->second;
     put(key, series.points(query.span, points, until));
   }
+  // An experiment has thousands of trials, and a chart has room for a few: the newest.
+  std::set<int> trials;
   for (const auto& [key, series] : values_)
-    if (series.newest() >= query.span.from) put(key, series.points(query.span, points));
+    if (key.scope == Scope::trial && series.newest() >= query.span.from) trials.insert(key.item);
+  while (trials.size() > kShownTrials) trials.erase(trials.begin());
+  for (const auto& [key, series] : values_)
+    if (series.newest() >= query.span.from &&
+        (key.scope != Scope::trial || trials.contains(key.item)))
+      put(key, series.points(query.span, points));
   std::vector<const RunMark*> marks;
   for (const auto* source : {&marks_, &phases_})
     for (const RunMark& mark : *source) {

@@ -21,6 +21,12 @@ std::optional<double> number_of(const perflog::Event& event, std::string_view ke
   return field->number;
 }
 
+std::optional<int> trial_of(const perflog::Event& event) {
+  const auto trial = number_of(event, "trial");
+  if (!trial || !(*trial >= 0 && *trial < 1e9)) return std::nullopt;
+  return static_cast<int>(*trial);
+}
+
 // The first quality with "acc" in its name, as the live view of the agents has it.
 std::optional<double> accuracy_of(const perflog::Event& event) {
   for (const perflog::Field& field : event.fields)
@@ -74,6 +80,11 @@ std::string_view curve_tag(MetricName name) {
       return "temperature_celsius";
   }
   return "other";
+}
+
+std::string curve_tag_of(Scope scope, int item, MetricName name) {
+  const std::string tag(curve_tag(name));
+  return scope == Scope::trial ? "trial" + std::to_string(item) + "/" + tag : tag;
 }
 
 RankReader::RankReader(LogFile log)
@@ -154,7 +165,9 @@ void RankReader::take(const perflog::Event& event) {
       take_step(event, t);
       break;
     case EventKind::evaluate:
-      if (const auto accuracy = accuracy_of(event); accuracy && log_.rank == 0)
+      if (const auto accuracy = accuracy_of(event); accuracy && trial_of(event))
+        sink_->value(MetricName::accuracy, Scope::trial, log_.rank, *trial_of(event), t, *accuracy);
+      else if (accuracy && log_.rank == 0)
         sink_->value(MetricName::accuracy, Scope::job, -1, -1, t, *accuracy);
       span("evaluate", "evaluate", t - number_of(event, "time").value_or(0), t);
       break;
@@ -185,13 +198,21 @@ void RankReader::take_step(const perflog::Event& event, double t) {
     if (rank < kDetailedRanks) put(MetricName::step_time, t - from);
   }
   last_end_ = t;
+  // What a worker of an experiment trains is one model after the other.
+  const auto trial = trial_of(event);
+  for (const auto& [key, name] :
+       {std::pair("loss", MetricName::loss), std::pair("lr", MetricName::lr)})
+    if (const auto value = number_of(event, key); trial && value)
+      sink_->value(name, Scope::trial, rank, *trial, t, *value);
   if (rank >= kDetailedRanks) return;
   constexpr std::pair<std::string_view, MetricName> kFields[] = {
       {"loss", MetricName::loss},     {"lr", MetricName::lr},
       {"data_s", MetricName::data_s}, {"compute_s", MetricName::compute_s},
       {"comm_s", MetricName::comm_s}, {"optimizer_s", MetricName::optimizer_s}};
   for (const auto& [key, name] : kFields)
-    if (const auto value = number_of(event, key)) put(name, *value);
+    if (const auto value = number_of(event, key);
+        value && !(trial && (name == MetricName::loss || name == MetricName::lr)))
+      put(name, *value);
 }
 
 bool NodeReader::look(std::uint64_t most, double clock_offset, bool over, MetricSink& sink,

@@ -33,9 +33,13 @@ enum class MetricName : std::uint8_t {
 
 /// What programs that draw curves call it, with its unit: "train/loss", "power_watts".
 [[nodiscard]] std::string_view curve_tag(MetricName name);
+/// The same of a trial of an experiment, where all that a rank trained is together:
+/// "trial7/train/loss"; of other scopes, curve_tag().
+[[nodiscard]] std::string curve_tag_of(Scope scope, int item, MetricName name);
 
 /// The sink for readers' values. Times are Unix seconds of the controller's clock.
 struct MetricSink {
+  /// Of a trial of an experiment, `node` is the rank that trains it.
   std::function<void(MetricName, Scope, int node, int item, double t, double value)> value{};
   /// Done by a rank between two moments; `of_all`: it counts for all ranks.
   std::function<void(MetricName, int rank, double from, double to, double amount, bool of_all)>

@@ -131,7 +131,10 @@ void RunWatch::read_plan() {
   plan_read_ = true;
   const Json& cluster = object_at(plan, "cluster");
   // An old plan does not say it.
-  if (member_at(object_at(cluster, "traits"), "shares_files") == Json(false))
+  // What a service hands out of its jobs' logs is there at once.
+  const Json& traits = object_at(cluster, "traits");
+  if (member_at(traits, "shares_files") == Json(false) &&
+      member_at(traits, "starts_agents") != Json(false))
     late_ =
         fmt::format("with the launcher '{}' logs and telemetry come here at the end of each round",
                     printable(text_at(cluster, "launcher")));
@@ -169,7 +172,8 @@ void RunWatch::take(const Json& event) {
   } else if (kind == store::JournalEvent::rank_start) {
     if (round != rounds_.rend())
       rank_starts_[{static_cast<std::size_t>(rounds_.rend() - round - 1),
-                    fields_from_any<store::RankStart>(event).rank}] = ms_of(event);
+                    fields_from_any<store::RankStart>(event).rank,
+                    static_cast<int>(integer_at(event, "part", 1))}] = ms_of(event);
   } else if (kind == store::JournalEvent::rank_exit) {
     const auto exit = fields_from_any<store::RankExit>(event);
     if (exit.code == 0 || (!exit.code && !exit.signal)) return;
@@ -240,7 +244,14 @@ void RunWatch::list_node(std::size_t round, const fs::path& folder) {
   const WatchedRound& known = rounds_[round];
   const std::string name = folder.filename().string();
   const std::size_t split_at = name.rfind("_noderank");
-  const auto node = number_behind(std::string_view(name).substr(split_at), "_noderank");
+  // A node that came back to its round has a folder for each part of its work.
+  std::string_view numbers = std::string_view(name).substr(split_at);
+  int part = 1;
+  if (const auto at = numbers.find(".part"); at != std::string_view::npos) {
+    part = number_behind(numbers.substr(at), ".part").value_or(0);
+    numbers = numbers.substr(0, at);
+  }
+  const auto node = part > 0 ? number_behind(numbers, "_noderank") : std::nullopt;
   if (!node) return;
   const std::string host = name.substr(0, split_at);
   std::error_code ec;
@@ -256,7 +267,7 @@ void RunWatch::list_node(std::size_t round, const fs::path& folder) {
   const auto repeated = std::ranges::unique(ranks);
   ranks.erase(repeated.begin(), repeated.end());
   for (const int rank : ranks) {
-    const auto start = rank_starts_.find({round, rank});
+    const auto start = rank_starts_.find({round, rank, part});
     add_log({.file = folder / layout::rank_log(rank),
              .case_name = known.case_name,
              .round = known.round,

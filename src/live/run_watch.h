@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -92,7 +93,7 @@ class RunWatch {
   std::map<std::filesystem::path, bool> known_;
   /// Folders of kLiveLogs that were taken up, and those of the evidence that replace them.
   std::map<std::filesystem::path, std::filesystem::path> sent_;
-  std::map<std::pair<std::size_t, int>, std::int64_t> rank_starts_;
+  std::map<std::tuple<std::size_t, int, int>, std::int64_t> rank_starts_;  // and by part
   std::map<int, double> offsets_;
   bool plan_read_ = false;
   bool ended_ = false;

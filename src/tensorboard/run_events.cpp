@@ -43,16 +43,16 @@ struct RunEvents::OfRank {
   OfRank(const live::LogFile& log, const std::filesystem::path& place)
       : reader(log), file(file_in(place, static_cast<double>(log.start_ms) / 1e3)) {
     sink.step = [this](int /*rank*/, std::int64_t number) { step = number; };
-    sink.value = [this](MetricName name, live::Scope, int, int, double t, double value) {
-      put(name, t, value);
+    sink.value = [this](MetricName name, live::Scope scope, int, int item, double t, double value) {
+      put(live::curve_tag_of(scope, item, name), t, value);
     };
     sink.amount = [this](MetricName name, int, double from, double to, double amount, bool) {
-      put(name, to, amount / (to - from));
+      put(live::curve_tag(name), to, amount / (to - from));
     };
     sink.mark = [](const live::RunMark&) {};
   }
-  void put(MetricName name, double t, double value) {
-    file.add(t, step, std::array{Scalar{live::curve_tag(name), value}});
+  void put(std::string_view tag, double t, double value) {
+    file.add(t, step, std::array{Scalar{tag, value}});
   }
 
   live::RankReader reader;

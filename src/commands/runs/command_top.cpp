@@ -178,6 +178,9 @@ std::string render(const Json& live, View& view) {
     text += "running for " + format_duration(from_seconds(now));
     text += time_left(live, now);
   }
+  // A job of a service; its own words are not Assay's.
+  if (const std::string state = text_at(live, "state"); !state.empty())
+    text += "\n" + lang::name(printable(ellipsize(state, 200)));
   text += "\n\n";
   text = wrapped(lang::tr_lines(text), view.width);
   page::Table table{{number_column("NODE", 5, 3), host_column(), number_column("RANKS", 9, 2),

@@ -198,7 +198,10 @@ StoreUrl input_of(const ObsCommand& options) {
   if (options.store.suite.empty())
     throw Error(ErrorKind::usage, "where to is missing", {},
                 "give obs://BUCKET/FOLDER/, or --suite SUITE for the data of a suite");
-  const plan::ModelArtsOptions suite = cloud_of_suite(options.store.suite);
+  const SuiteStore suite = store_of_suite(options.store.suite);
+  if (suite.s3)
+    throw Error(ErrorKind::usage, "where to is missing", options.store.suite,
+                "give s3://BUCKET/FOLDER/: only jobs of modelarts have inputs by name");
   const auto at = suite.inputs.find(options.input);
   if (at == suite.inputs.end())
     throw Error(ErrorKind::usage, "the suite has no input '" + options.input + "'",

@@ -23,7 +23,7 @@ std::optional<StoreUrl> parse_store_url(const std::string& text) {
 void add_store_options(CLI::App& command, StoreOptions& options) {
   command
       .add_option("--suite", options.suite,
-                  "Take endpoint and credentials from this suite (cluster.modelarts)")
+                  "Take endpoint and credentials from this suite (launcher modelarts or http)")
       ->type_name("SUITE");
   command
       .add_option("--endpoint", options.endpoint,
@@ -59,17 +59,31 @@ plan::ModelArtsOptions cloud_of_suite(const std::string& suite,
   return *options;
 }
 
+SuiteStore store_of_suite(const std::string& suite) {
+  PlanRequest request;
+  request.suite = suite;
+  const plan::Plan plan = make_plan(request);
+  if (const auto* modelarts = std::get_if<plan::ModelArtsOptions>(&plan.cluster.options))
+    return {*modelarts, false, modelarts->inputs};
+  if (const auto* http = std::get_if<plan::HttpOptions>(&plan.cluster.options))
+    return {*http, true};
+  throw Error(ErrorKind::usage, "the suite's launcher has no object store", plan.suite_file,
+              "name a suite with the launcher modelarts or http, or give --endpoint URL");
+}
+
 Store::Store(const StoreOptions& options) : key_file_(options.credentials) {
+  bool s3 = options.s3;
   if (!options.suite.empty()) {
-    const plan::ModelArtsOptions suite = cloud_of_suite(options.suite);
-    endpoint_ = suite.store_endpoint;
-    if (key_file_.empty()) key_file_ = suite.credentials;
+    const SuiteStore suite = store_of_suite(options.suite);
+    endpoint_ = suite.options.store_endpoint;
+    if (key_file_.empty()) key_file_ = suite.options.credentials;
+    s3 = s3 || suite.s3;
   }
   settings_ = launch::read_transfer_settings(
-      key_file_, options.s3 ? launch::TransferSettings::of_s3() : launch::TransferSettings{});
+      key_file_, s3 ? launch::TransferSettings::of_s3() : launch::TransferSettings{});
   if (!options.endpoint.empty()) endpoint_ = options.endpoint;
   if (endpoint_.empty()) endpoint_ = variable("ASSAY_OBS_ENDPOINT");
-  if (endpoint_.empty() && !options.region.empty() && !options.s3)
+  if (endpoint_.empty() && !options.region.empty() && !s3)
     endpoint_ = "https://obs." + options.region + ".myhuaweicloud.com";
   if (endpoint_.empty())
     throw Error(ErrorKind::usage, "which store is meant is not known", {},
@@ -79,7 +93,7 @@ Store::Store(const StoreOptions& options) : key_file_(options.credentials) {
   if (options.parallel > 0) settings_.store.parallel = options.parallel;
   if (!options.ca_file.empty()) settings_.client.ca_file = options.ca_file;
   client_.emplace(settings_.client);
-  const bool aws = options.s3 && !variable(launch::kAwsKeys.access_key).empty();
+  const bool aws = s3 && !variable(launch::kAwsKeys.access_key).empty();
   credentials_ = launch::credential_source(key_file_, aws ? launch::kAwsKeys : launch::kHuaweiKeys);
 }
 

@@ -55,6 +55,15 @@ class Store {
   std::unique_ptr<cloud::CredentialSource> credentials_;
 };
 
+/// What a suite whose launcher leaves its rounds to a service says about its object store.
+struct SuiteStore {
+  plan::JobServiceOptions options;
+  bool s3 = false;                              ///< as StoreOptions::s3
+  std::map<std::string, std::string> inputs{};  ///< name → /bucket/folder, of modelarts
+};
+/// Throws Error of kind usage when the suite has another launcher.
+[[nodiscard]] SuiteStore store_of_suite(const std::string& suite);
+
 /// cluster.modelarts of a suite; throws Error of kind usage when it has another launcher.
 [[nodiscard]] plan::ModelArtsOptions cloud_of_suite(const std::string& suite,
                                                     const std::vector<std::string>& set = {});

@@ -13,6 +13,8 @@
 
 #include "core/address.h"
 #include "core/error.h"
+#include "core/json_access.h"
+#include "core/node_part.h"
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "launch/agents/clock_offset.h"
@@ -32,6 +34,7 @@ constexpr std::size_t kFilesPerHost = 6;
 constexpr std::size_t kFilesPerWorker = 3;  // its connection, and weights both ways
 constexpr std::size_t kOwnFiles = 64;
 constexpr std::size_t kAttemptsSwept = 3;
+constexpr int kMostParts = 20;  // a journal may say anything
 // Two tools of the vendor are asked, and a driver that hangs holds up both.
 constexpr Nanoseconds kDescribeLimit = std::chrono::seconds(20);
 
@@ -79,13 +82,21 @@ AgentBackend::AgentBackend(const BackendContext& context, std::unique_ptr<Launch
       const auto [name, round] = store::round_of(event);
       const auto start = fields_from_any<store::RoundStart>(event);
       if (!start.id.empty()) note_attempt(name, round, start.id);
+    } else if (store::event_of(event) == store::JournalEvent::node_again) {
+      const auto [name, round] = store::round_of(event);
+      note_part(name, round, static_cast<int>(integer_at(event, "part", 1)));
     }
 }
 
 void AgentBackend::note_attempt(const std::string& name, int round, const std::string& id) {
-  std::vector<std::string>& ids = attempts_[{name, round}];
-  ids.push_back(id);
-  if (ids.size() > kAttemptsSwept) ids.erase(ids.begin());
+  std::vector<Attempt>& known = attempts_[{name, round}];
+  known.push_back({id});
+  if (known.size() > kAttemptsSwept) known.erase(known.begin());
+}
+
+void AgentBackend::note_part(const std::string& name, int round, int part) {
+  std::vector<Attempt>& known = attempts_[{name, round}];
+  if (!known.empty()) known.back().parts = std::clamp(part, known.back().parts, kMostParts);
 }
 
 asio::awaitable<void> AgentBackend::prepare() {
@@ -277,11 +288,12 @@ asio::awaitable<void> AgentBackend::sweep_earlier(const RoundTask& task) {
     for (const rendezvous::RankCommand& rank : commands.ranks)
       if (!rank.cleanup.empty()) remains.cleanups.push_back(rank.cleanup);
     if (!commands.visitors_cleanup.empty()) remains.cleanups.push_back(commands.visitors_cleanup);
-    for (const std::string& id : earlier->second) {
-      remains.round_id = id;
-      fleet_->sweep(node, remains);
-      remains = {};
-    }
+    for (const Attempt& attempt : earlier->second)
+      for (int part = 1; part <= attempt.parts; ++part) {
+        remains.round_id = layout::part_id(attempt.id, part);
+        fleet_->sweep(node, remains);
+        remains = {};
+      }
   }
   co_await fleet_->settle();
 }
@@ -316,6 +328,10 @@ asio::awaitable<RoundOutcome> AgentBackend::run_round(const RoundTask& task) {
   }
   Round round(context_, *launcher_, *fleet_, own, std::move(env));
   note_attempt(task.plan_case.name, task.number, round.id());
+  round.on_return([this, &task](int part) {
+    note_part(task.plan_case.name, task.number, part);
+    note_agents();
+  });
   current_ = &round;
   experiment_ = experiment.get();
   if (experiment) experiment->start(round);

@@ -46,6 +46,7 @@ class AgentBackend : public Backend {
   /// Ends what is left of the scheduler's jobs of this run, when no agent is there.
   asio::awaitable<void> give_back_jobs();
   void note_attempt(const std::string& name, int round, const std::string& id);
+  void note_part(const std::string& name, int round, int part);
   void leave_out(const std::string& host, const std::string& why, const std::string& instead);
   asio::awaitable<void> provide_image(const plan::CasePlan& plan_case);
 
@@ -54,7 +55,11 @@ class AgentBackend : public Backend {
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<Fleet> fleet_;
   std::optional<HostPool> pool_;  // where the suite lists hosts that can step in
-  std::map<std::pair<std::string, int>, std::vector<std::string>> attempts_;  // ids, by round
+  struct Attempt {
+    std::string id;
+    int parts = 1;  // of the node that came back to it most often
+  };
+  std::map<std::pair<std::string, int>, std::vector<Attempt>> attempts_;  // by round
   AgentsByHost lost_agents_;         // of an earlier controller, or replaced by others
   std::set<std::string> lost_jobs_;  // of the scheduler, of an earlier controller
   struct NotedAgent {

@@ -75,6 +75,7 @@ asio::awaitable<std::vector<Collected>> collect(const Launcher& launcher,
   asio::steady_timer all_done(executor, asio::steady_timer::time_point::max());
   for (std::size_t i = 0; i < folders.size(); ++i) {
     results[i].node = folders[i].node;
+    results[i].part = folders[i].part;
     asio::co_spawn(executor, fetch(launcher, folders[i], results[i]),
                    [&, i](const std::exception_ptr& error) {
                      if (error) results[i].problem = "it could not be fetched";

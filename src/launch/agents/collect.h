@@ -16,6 +16,7 @@ namespace assay::launch {
 /// What one node's agent wrote in a round, and where it belongs.
 struct NodeFolder {
   int node = 0;
+  int part = 1;  ///< as NodePlace::part
   std::string host;
   agent::Hello hello;
   std::filesystem::path remote;
@@ -26,6 +27,7 @@ struct NodeFolder {
 
 struct Collected {
   int node = 0;
+  int part = 1;
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
   double seconds = 0;

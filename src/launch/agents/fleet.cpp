@@ -54,6 +54,10 @@ Fleet::~Fleet() {
     channel->silence();
     channel->close_input();
   }
+  for (const auto& channel : left_) {
+    channel->silence();
+    channel->close_input();
+  }
 }
 
 bool Fleet::connected(int node) const {
@@ -90,6 +94,7 @@ asio::awaitable<std::map<int, std::string>> Fleet::try_connect(int nodes) {
       failures_.erase(node);
       dropped_.erase(node);
     }
+    if (command.nodes.size() > 1) close_left();
     co_await closed();
     open(command, 0, mono_now_ns());
   }
@@ -147,13 +152,20 @@ asio::awaitable<void> Fleet::connect() {
 }
 
 void Fleet::open(const ChannelCommand& command, int attempt, std::int64_t since_ns) {
-  Channel::Handlers handlers{[this](int node, const Json& message) { on_message(node, message); },
-                             [this, command, attempt, since_ns](const std::string& reason) {
+  // A node that has come back has a channel of its own: what the one before still says is not its.
+  const auto self = std::make_shared<const Channel*>(nullptr);
+  Channel::Handlers handlers{[this, self](int node, const Json& message) {
+                               const auto found = channels_.find(node);
+                               if (found != channels_.end() && found->second.get() == *self)
+                                 on_message(node, message);
+                             },
+                             [this, self, command, attempt, since_ns](const std::string& reason) {
                                if (!try_again(command, reason, attempt, since_ns))
-                                 on_closed(command.nodes, reason);
+                                 on_closed(command.nodes, *self, reason);
                              }};
   for (const int node : command.nodes) begun_.erase(node);
   auto channel = Channel::open(loop_, command, std::move(handlers));
+  *self = channel.get();
   for (const int node : command.nodes) channels_[node] = channel;
 }
 
@@ -174,7 +186,7 @@ bool Fleet::try_again(const ChannelCommand& command, const std::string& reason, 
     try {
       open(command, attempt + 1, since_ns);
     } catch (const Error& error) {
-      on_closed(command.nodes, error.what());
+      on_closed(command.nodes, nullptr, error.what());
     }
   });
   return true;
@@ -363,6 +375,17 @@ void Fleet::close_channel(int node) {
   const auto found = channels_.find(node);
   if (found == channels_.end()) return;
   const std::shared_ptr<Channel> channel = found->second;
+  close(channel);
+  for (const int other : channel->command().nodes) {
+    const auto its = channels_.find(other);
+    if (its == channels_.end() || its->second != channel) continue;
+    channels_.erase(its);
+    present_.erase(other);
+  }
+}
+
+void Fleet::close(const std::shared_ptr<Channel>& channel) {
+  left_.erase(channel);
   channel->silence();
   ++closing_;
   asio::co_spawn(loop_, channel->kill(),
@@ -371,10 +394,10 @@ void Fleet::close_channel(int node) {
                    --closing_;
                    changed_.cancel();
                  });
-  for (const int other : channel->command().nodes) {
-    channels_.erase(other);
-    present_.erase(other);
-  }
+}
+
+void Fleet::close_left() {
+  for (const std::shared_ptr<Channel>& channel : std::exchange(left_, {})) close(channel);
 }
 
 void Fleet::on_message(int node, const Json& message) {
@@ -405,9 +428,17 @@ void Fleet::on_message(int node, const Json& message) {
   changed_.cancel();
 }
 
-void Fleet::on_closed(const std::vector<int>& nodes, const std::string& how) {
-  for (const int node : nodes) channels_.erase(node);
+void Fleet::on_closed(const std::vector<int>& all, const Channel* channel, const std::string& how) {
+  std::erase_if(left_, [&](const auto& one) { return one.get() == channel; });
+  std::vector<int> nodes;
+  for (const int node : all) {
+    const auto found = channels_.find(node);
+    if (found != channels_.end() && found->second.get() != channel) continue;  // it has another
+    if (found != channels_.end()) channels_.erase(found);
+    nodes.push_back(node);
+  }
   changed_.cancel();
+  if (nodes.empty()) return;
   if (leaving_) return give_reason(nodes, how);
   // The scheduler may know more, and may take seconds to answer.
   ++in_background_;
@@ -445,11 +476,13 @@ asio::awaitable<void> Fleet::disconnect() {
     channel->send(node, agent::to_json(agent::Bye{}));
     channel->close_input();
   }
+  for (const auto& channel : left_) channel->close_input();
   co_await wait(kByeLimit, [this] { return channels_.empty(); });
   std::vector<int> left;
   for (const int node : present_)
     if (outlives_its_channel(node)) left.push_back(node);
   while (!channels_.empty()) close_channel(channels_.begin()->first);
+  close_left();
   for (const int node : left) sweep(node, {.agents = identity(node).processes});
   co_await settle();
 }

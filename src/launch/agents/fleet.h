@@ -96,6 +96,10 @@ class Fleet {
   /// bounded; settle() waits for it.
   void sweep(int node, const Remains& remains);
   asio::awaitable<void> settle();
+  /// While a round runs: when nothing is left of `remains` on the node, an agent is started there
+  /// again, unless the one before still serves. Gives why there is none; empty: it is there. One
+  /// attempt, bounded; settle() waits for it.
+  asio::awaitable<std::string> bring_back(int node, Remains remains);
 
   /// The hello of the node's agent when it last came; an empty one if it never did, with the
   /// processes of one that has only begun.
@@ -132,7 +136,13 @@ class Fleet {
   asio::awaitable<std::map<int, agent::Report>> ask_reports(std::map<int, agent::Request> requests,
                                                             IsAnswer is_answer, Nanoseconds limit);
   void on_message(int node, const Json& message);
-  void on_closed(const std::vector<int>& nodes, const std::string& reason);
+  void on_closed(const std::vector<int>& nodes, const Channel* channel, const std::string& reason);
+  asio::awaitable<std::string> try_to_bring_back(int node, std::vector<std::string> sweep);
+  /// What starts the agent of one node, whatever started those of all.
+  [[nodiscard]] ChannelCommand own_command(int node) const;
+  /// Closes the node's channel, or leaves one of several nodes to the others.
+  void leave_channel(int node);
+  void close_left();
   void give_reason(const std::vector<int>& nodes, const std::string& reason);
   asio::awaitable<void> wait_for_hellos(int nodes, Nanoseconds limit);
   asio::awaitable<void> share_programs(int nodes);
@@ -145,6 +155,7 @@ class Fleet {
   void ping();
   void give_up(int node);
   void close_channel(int node);
+  void close(const std::shared_ptr<Channel>& channel);
   /// Whether a stopped agent stays when the way to it is closed.
   [[nodiscard]] bool outlives_its_channel(int node) const;
   asio::awaitable<void> run_sweep(int node, std::vector<std::string> args);
@@ -155,6 +166,7 @@ class Fleet {
   const Launcher& launcher_;
   std::vector<std::string> hosts_;
   std::map<int, std::shared_ptr<Channel>> channels_;  // by node; several may share one
+  std::set<std::shared_ptr<Channel>> left_;           // that some node has left
   std::set<int> begun_;                               // nodes whose agent was started
   std::set<int> present_;                             // nodes whose agent came
   std::map<int, std::string> failures_;

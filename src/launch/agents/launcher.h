@@ -12,6 +12,7 @@
 #include <asio/awaitable.hpp>
 
 #include "agent/messages.h"
+#include "core/node_part.h"
 #include "launch/agents/bundle.h"
 #include "plan/plan.h"
 #include "store/run_dir.h"
@@ -42,10 +43,11 @@ struct NodePlace {
   int round = 1;
   std::string host;
   int node = 0;
+  int part = 1;  ///< of a node that has come back to the round
 
   /// Below a run directory.
   [[nodiscard]] std::filesystem::path folder() const {
-    return store::node_folder(case_name, round, host, node);
+    return layout::part_folder(store::node_folder(case_name, round, host, node).string(), part);
   }
   [[nodiscard]] std::filesystem::path local() const { return run_dir / folder(); }
 };

@@ -3,11 +3,13 @@
 #include <random>
 #include <utility>
 
+#include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include "core/job_variables.h"
+#include "core/json_access.h"
 #include "core/run_layout.h"
 #include "core/secrets.h"
 #include "core/text.h"
@@ -32,6 +34,8 @@ constexpr int kDefaultPort = 29500;
 // A second, of output for onlookers: little for the links, and for the controller.
 constexpr std::uint64_t kLiveBytesOfNode = 64U << 10;
 constexpr std::uint64_t kLiveBytesOfAll = 2U << 20;
+// Of a node of an experiment: more often it would only cost trials.
+constexpr int kReturns = 10;
 constexpr auto kTickEvery = std::chrono::milliseconds(200);
 
 std::string expand_bindir(std::string word, const std::string& bindir) {
@@ -91,7 +95,8 @@ Round::Round(const BackendContext& context, const Launcher& launcher, Fleet& fle
                 task.plan_case.limits,
                 task.plan_case.automl.has_value(),
                 watched_nodes(task.plan_case),
-                kept_open(task.plan_case).value_or(Nanoseconds(0))}),
+                kept_open(task.plan_case).value_or(Nanoseconds(0)),
+                task.plan_case.automl ? kReturns : 0}),
       changed_(context.loop) {
   for (int node = 0; node < nodes(); ++node) {
     placement_.addresses.push_back(fleet_.identity(node).address);
@@ -124,12 +129,12 @@ void Round::journal(store::JournalEvent event, int node, const Json& fields) {
   context_.journal.append(event, all);
 }
 
-NodePlace Round::place_of(int node) const {
-  return {context_.run.path(), task_.plan_case.name, task_.number, host(node), node};
+NodePlace Round::place_of(int node, int part) const {
+  return {context_.run.path(), task_.plan_case.name, task_.number, host(node), node, part};
 }
 
-std::filesystem::path Round::remote_dir(int node) const {
-  return at_home(launcher_.remote_dir(place_of(node)), fleet_.identity(node));
+std::filesystem::path Round::remote_dir(int node, int part) const {
+  return at_home(launcher_.remote_dir(place_of(node, part)), fleet_.identity(node));
 }
 
 asio::awaitable<void> Round::choose_port() {
@@ -202,8 +207,8 @@ bool Round::is_first_of_its_machine(int node) const {
 agent::RoundRequest Round::request_for(int node) {
   const plan::CasePlan& plan_case = task_.plan_case;
   agent::RoundRequest request;
-  request.id = id_;
-  request.directory = remote_dir(node);
+  request.id = machine_.part_id(node);
+  request.directory = remote_dir(node, machine_.part(node));
   request.fresh = !launcher_.traits().shares_files;
   if (launcher_.traits().shares_files && !launcher_.traits().one_machine)
     request.shared_file = context_.run.path() / layout::kPlan;
@@ -220,6 +225,9 @@ agent::RoundRequest Round::request_for(int node) {
   request.owns_marked = plan_case.launch == plan::LaunchMode::head;
   request.bind = plan_case.bind;
   request.time_limit = plan_case.limits.time;
+  if (machine_.part(node) > 1 && request.time_limit.count() > 0)
+    request.time_limit = std::max<Nanoseconds>(
+        request.time_limit - Nanoseconds(mono_now_ns() - begun_ns_), std::chrono::seconds(1));
   request.stall_limit = plan_case.limits.stall;
   request.grace = plan_case.limits.grace;
   request.output_limit = plan_case.limits.output_bytes;
@@ -262,12 +270,14 @@ std::map<std::string, int> Round::ssh_names() const {
 void Round::pass_on(int from, agent::Relay relay) {
   if (relay.peer < 0 || relay.peer >= nodes() || !fleet_.connected(relay.peer)) return;
   const int to = std::exchange(relay.peer, from);
+  relay.id = machine_.part_id(to);
   fleet_.send(to, std::move(relay));
 }
 
 void Round::send_work() {
   for (int node = 0; node < nodes(); ++node) fleet_.send(node, request_for(node));
-  machine_.begin(mono_now_ns());
+  begun_ns_ = mono_now_ns();
+  machine_.begin(begun_ns_);
   // Agents that went while they were asked for a port or their caches.
   for (int node = 0; node < nodes(); ++node)
     if (!fleet_.connected(node))
@@ -276,24 +286,79 @@ void Round::send_work() {
 
 void Round::apply(const RoundMachine::Actions& actions) {
   try {
-    for (const auto& [event, node, fields] : actions.journal) journal(event, node, fields);
+    for (const RoundMachine::JournalEntry& entry : actions.journal) {
+      journal(entry.event, entry.node, entry.fields);
+      say_whereabouts(entry);
+    }
   } catch (...) {
     if (!failure_) failure_ = std::current_exception();
   }
   for (const int node : actions.drop) fleet_.drop(node);
-  for (const int node : actions.sweep)
-    fleet_.sweep(node, {id_, fleet_.identity(node).processes, cleanups_[node]});
+  for (const int node : actions.sweep) fleet_.sweep(node, remains_of(node));
   for (const auto& [node, request] : actions.stop) fleet_.send(node, request);
+  for (const int node : actions.bring_back) bring_back(node);
+  for (const int node : actions.begin) begin_again(node);
   changed_.cancel();
+}
+
+Remains Round::remains_of(int node) {
+  const agent::Hello& hello = fleet_.identity(node);
+  Remains remains{machine_.part_id(node), hello.processes, cleanups_[node]};
+  // The others of an experiment go on: on a machine that the node shares with one of them, what
+  // carries the round's mark may be theirs, and the agent's own are known by its name.
+  for (int other = 0; other < nodes() && task_.plan_case.automl; ++other)
+    if (other != node && !machine_.is_lost(other) && !hello.boot_id.empty() &&
+        fleet_.identity(other).boot_id == hello.boot_id)
+      remains.round_id.clear();
+  return remains;
+}
+
+void Round::bring_back(int node) {
+  asio::co_spawn(
+      context_.loop, fleet_.bring_back(node, remains_of(node)),
+      [this, alive = alive_, node](const std::exception_ptr& error, const std::string& problem) {
+        if (!*alive || collecting_) return;
+        apply(error || !problem.empty()
+                  ? machine_.not_back(mono_now_ns(), node, error ? "it cannot be asked" : problem)
+                  : machine_.came_back(mono_now_ns(), node));
+      });
+}
+
+void Round::begin_again(int node) {
+  const auto at = static_cast<std::size_t>(node);
+  const agent::Hello& hello = fleet_.identity(node);
+  placement_.addresses.at(at) = hello.address;
+  placement_.bindirs.at(at) = launcher_.programs_dir(hello).string();
+  placement_.ssh_folders.at(at) = agent::round_ssh_folder(machine_.part_id(node), node).string();
+  cleanups_.erase(node);
+  if (on_return_) on_return_(machine_.part(node));
+  fleet_.send(node, request_for(node));
+}
+
+void Round::say_whereabouts(const RoundMachine::JournalEntry& entry) {
+  if (entry.node < 0) return;
+  Observer& tell = context_.observer;
+  const std::string place = task_.plan_case.name + ": " + host(entry.node);
+  const std::string reason = text_at(entry.fields, "reason");
+  if (entry.event == store::JournalEvent::node_away && true_at(entry.fields, "comes_back"))
+    tell.warning(printable(fmt::format(
+        "{} left the round ({}) and is looked for while the others go on", place, reason)));
+  else if (entry.event == store::JournalEvent::node_away)
+    tell.warning(printable(fmt::format("{} left the round ({})", place, reason)));
+  else if (entry.event == store::JournalEvent::node_again)
+    tell.remark(printable(fmt::format("{} is back in the round after {:.0f} s", place,
+                                      number_at(entry.fields, "away_s", 0.0))));
+  else if (entry.event == store::JournalEvent::node_given_up)
+    tell.warning(printable(fmt::format("{} does not come back: {}", place, reason)));
 }
 
 asio::awaitable<RoundOutcome> Round::run() {
   fleet_.listen({[this](int node, const agent::Report& report) {
                    if (const auto* output = std::get_if<agent::Output>(&report);
-                       output != nullptr && live_logs_ && output->id == id_)
+                       output != nullptr && live_logs_ && output->id == machine_.part_id(node))
                      live_logs_->write(node, *output);
                    if (const auto* relay = std::get_if<agent::Relay>(&report);
-                       relay != nullptr && relay->id == id_)
+                       relay != nullptr && relay->id == machine_.part_id(node))
                      pass_on(node, *relay);
                    apply(machine_.report(mono_now_ns(), node, report));
                    if (task_.on_progress) task_.on_progress(machine_.progress());
@@ -313,6 +378,7 @@ asio::awaitable<RoundOutcome> Round::run() {
     co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
     apply(machine_.tick(mono_now_ns()));
   }
+  collecting_ = true;
   fleet_.listen({});
   co_await fleet_.settle();
   if (!launcher_.traits().shares_files) co_await collect_evidence();
@@ -327,7 +393,9 @@ asio::awaitable<RoundOutcome> Round::run() {
   if (outcome.status != RoundStatus::failed && outcome.status != RoundStatus::launch_failed)
     say_unmarked();
   for (int node = 0; node < nodes(); ++node)
-    if (machine_.files(node)) outcome.listed.insert(layout::node_folder(host(node), node));
+    for (int part = 1; part <= machine_.part(node); ++part)
+      if (machine_.files(node, part) != nullptr)
+        outcome.listed.insert(layout::part_folder(layout::node_folder(host(node), node), part));
   co_return outcome;
 }
 
@@ -345,12 +413,13 @@ void Round::say_unmarked() {
 
 asio::awaitable<void> Round::collect_evidence() {
   std::vector<NodeFolder> folders;
-  for (int node = 0; node < nodes(); ++node) {
-    folders.push_back({node, host(node), fleet_.identity(node), remote_dir(node),
-                       place_of(node).local(), task_.plan_case.limits.output_bytes});
-    // The sweep has just reached it, or failed to: there is no passing trouble to wait for.
-    if (machine_.is_lost(node)) folders.back().tries = 1;
-  }
+  for (int node = 0; node < nodes(); ++node)
+    for (int part = 1; part <= machine_.part(node); ++part) {
+      folders.push_back({node, part, host(node), fleet_.identity(node), remote_dir(node, part),
+                         place_of(node, part).local(), task_.plan_case.limits.output_bytes});
+      // The sweep has just reached it, or failed to: there is no passing trouble to wait for.
+      if (machine_.is_lost(node)) folders.back().tries = 1;
+    }
   // Where the agent is gone, the next round on the node or the next run's cleaning removes it.
   const auto forget = [this](const NodeFolder& folder) {
     fleet_.send(folder.node, agent::ForgetRequest{folder.remote});
@@ -358,13 +427,14 @@ asio::awaitable<void> Round::collect_evidence() {
   const std::vector<Collected> results = co_await collect(launcher_, std::move(folders), forget);
   for (const Collected& result : results) {
     Json collected{{"files", result.files}, {"bytes", result.bytes}, {"seconds", result.seconds}};
+    if (result.part > 1) collected["part"] = result.part;
     if (const transfer::LeftOut& rest = result.left_out; rest.files > 0) {
       collected["left_out"] = {{"files", rest.files}, {"bytes", rest.bytes}, {"names", rest.names}};
       say_left_out(result);
     }
     journal(store::JournalEvent::collected, result.node, collected);
     if (result.problem.empty()) {
-      co_await check_received(result.node);
+      co_await check_received(result.node, result.part);
       continue;
     }
     const std::string reason =
@@ -386,14 +456,15 @@ void Round::say_left_out(const Collected& result) {
       host(result.node), counted(rest.files, "file"), format_bytes(static_cast<double>(rest.bytes)),
       join(rest.names, ", "), rest.files > rest.names.size() ? ", …" : "",
       format_bytes(static_cast<double>(task_.plan_case.limits.output_bytes)),
-      remote_dir(result.node).string()));
+      remote_dir(result.node, result.part).string()));
 }
 
 // The transfer has its own checksums: what differs here was changed on the node.
-asio::awaitable<void> Round::check_received(int node) {
-  if (!machine_.files(node)) co_return;
-  const std::filesystem::path folder = place_of(node).local();
-  const auto& files = *machine_.files(node);
+asio::awaitable<void> Round::check_received(int node, int part) {
+  const auto* listed = machine_.files(node, part);
+  if (listed == nullptr) co_return;
+  const std::filesystem::path folder = place_of(node, part).local();
+  const std::vector<evidence::FileRecord>& files = *listed;
   const auto look = [&] { return misfits(folder, files); };
   const std::vector<std::string> problems = co_await run_on_thread(look);
   for (const std::string& problem : problems) {

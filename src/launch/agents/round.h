@@ -2,7 +2,9 @@
 
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,11 @@ class Round {
   /// `env` goes to the ranks besides the plan's: what neither plan nor journal may hold.
   Round(const BackendContext& context, const Launcher& launcher, Fleet& fleet,
         const RoundTask& task, std::map<std::string, std::string> env);
+  ~Round() { *alive_ = false; }
+  Round(const Round&) = delete;
+  Round& operator=(const Round&) = delete;
+  /// Called when a node has an agent again, and begins that part of the round.
+  void on_return(std::function<void(int part)> call) { on_return_ = std::move(call); }
 
   asio::awaitable<RoundOutcome> run();
   /// Unique over all runs and attempts.
@@ -38,14 +45,20 @@ class Round {
 
  private:
   [[nodiscard]] std::string master_address() const;
-  [[nodiscard]] NodePlace place_of(int node) const;
-  [[nodiscard]] std::filesystem::path remote_dir(int node) const;
+  [[nodiscard]] NodePlace place_of(int node, int part) const;
+  [[nodiscard]] std::filesystem::path remote_dir(int node, int part = 1) const;
   asio::awaitable<void> choose_port();
   /// Asks every node what its ranks would execute; what is not known is said in the journal.
   asio::awaitable<void> identify();
   asio::awaitable<void> drop_caches();
   asio::awaitable<void> collect_evidence();
-  asio::awaitable<void> check_received(int node);
+  asio::awaitable<void> check_received(int node, int part);
+  /// What may be left of the node's part of the round, to be ended there.
+  [[nodiscard]] Remains remains_of(int node);
+  void bring_back(int node);
+  void begin_again(int node);
+  /// What people are told of nodes that go and come.
+  void say_whereabouts(const RoundMachine::JournalEntry& entry);
   [[nodiscard]] bool is_first_of_its_machine(int node) const;
   [[nodiscard]] agent::RoundRequest request_for(int node);
   void say_unmarked();
@@ -76,6 +89,10 @@ class Round {
   std::map<int, std::vector<std::vector<std::string>>> cleanups_;  // of the nodes' containers
   std::map<int, Json> cache_drops_;
   std::map<int, Json> executed_;  // by node: what its first rank runs
+  std::int64_t begun_ns_ = 0;     // when the work was sent
+  bool collecting_ = false;
+  std::function<void(int)> on_return_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for what outlives this object
   asio::steady_timer changed_;
   std::exception_ptr failure_;
 };

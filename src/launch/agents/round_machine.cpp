@@ -54,13 +54,14 @@ std::string RoundMachine::rank_on_host(int rank, int node) const {
 
 void RoundMachine::begin(std::int64_t now_ns) {
   if (phase_ == Phase::preparing) phase_ = Phase::running;
-  for (Node& node : nodes_) node.heard_ns = now_ns;
+  for (Node& node : nodes_) node.heard_ns = node.begun_ns = now_ns;
   if (winding_down_) drain(now_ns);
 }
 
 bool RoundMachine::over() const {
   if (phase_ == Phase::preparing) return outcome_.has_value();
-  return std::ranges::all_of(nodes_, &Node::done);
+  return std::ranges::all_of(nodes_,
+                             [this](const Node& node) { return node.done() && !waits_for(node); });
 }
 
 std::vector<int> RoundMachine::leaving() const {
@@ -98,12 +99,15 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
   note_silence(now_ns, node, actions);
   from.heard_ns = now_ns;
   const auto journal = [&](store::JournalEvent event, const auto& message) {
-    actions.journal.push_back({event, node, journal_fields(message)});
+    Json fields = journal_fields(message);
+    if (from.part > 1) fields["part"] = from.part;
+    actions.journal.push_back({event, node, std::move(fields)});
   };
   std::visit(
       Overloaded{[&](const agent::Heartbeat& beat) { on_heartbeat(now_ns, node, beat, actions); },
                  [&](const agent::RankStart& start) {
                    ++progress_.started;
+                   ++from.started;
                    from.living.insert(start.rank);
                    journal(store::JournalEvent::rank_start, start);
                  },
@@ -123,6 +127,10 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
                    journal(store::JournalEvent::unkillable, process);
                  },
                  [&](const agent::Refusal& refusal) {
+                   if (from.part > 1) {
+                     actions.drop.push_back(node);
+                     return lose(now_ns, node, "it refused its work: " + refusal.reason, actions);
+                   }
                    conclude(RoundStatus::launch_failed,
                             fmt::format("the agent on {} refused the round: {}", host(node),
                                         printable(refusal.reason)),
@@ -131,9 +139,9 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
                    stop_all(now_ns, EndedBy::stop, setup_.limits.grace, actions);
                  },
                  [&](const agent::RoundEnd& end) {
-                   if (end.id != setup_.id) return;
+                   if (end.id != part_id(node)) return;
                    from.ended = true;
-                   from.files = end.files;
+                   if (end.files) from.files[from.part] = *end.files;
                    from.marked = end.marked;
                    // An agent without ranks that ends unasked was stopped by something else.
                    if (setup_.watched.contains(node) && phase_ != Phase::stopping) {
@@ -145,6 +153,7 @@ RoundMachine::Actions RoundMachine::report(std::int64_t now_ns, int node,
                      drain(now_ns);
                    }
                    journal(store::JournalEvent::node_end, end);
+                   if (from.failed) await_return(now_ns, node, "its ranks have failed", actions);
                  },
                  [](const auto& /*answer to an earlier request*/) {}},
       report);
@@ -156,20 +165,19 @@ void RoundMachine::on_heartbeat(std::int64_t now_ns, int node, const agent::Hear
                                 Actions& actions) {
   Node& from = node_at(node);
   progress_.heartbeats[node] = beat;
-  if (beat.id == setup_.id) {
+  if (beat.id == part_id(node)) {
     from.told = true;
     from.silent.clear();
     for (const agent::RankLiveness& rank : beat.silent) from.silent[rank.rank] = rank;
     follow_use(now_ns, from, beat);
   }
-  if (beat.id != setup_.id || beat.head.empty() || beat.head == from.head) return;
+  if (beat.id != part_id(node) || beat.head.empty() || beat.head == from.head) return;
   if (!from.head.empty() && now_ns - from.head_ns < kHeadEvery) return;
   from.head = beat.head;
   from.head_ns = now_ns;
-  actions.journal.push_back(
-      {store::JournalEvent::chain,
-       node,
-       {{"head", beat.head}, {"mono_ns", beat.at.mono_ns}, {"wall_ns", beat.at.wall_ns}}});
+  Json link{{"head", beat.head}, {"mono_ns", beat.at.mono_ns}, {"wall_ns", beat.at.wall_ns}};
+  if (from.part > 1) link["part"] = from.part;
+  actions.journal.push_back({store::JournalEvent::chain, node, std::move(link)});
 }
 
 // A link that was away and came back leaves a trace.
@@ -198,7 +206,7 @@ void RoundMachine::on_rank_exit(std::int64_t now_ns, int node, const agent::Rank
   // An agent that stops its ranks without a request from here was stopped by something else.
   if (exit.ended_by == EndedBy::stop && phase_ != Phase::stopping) {
     ended_from_outside_ = true;
-    node_at(node).leaving = true;
+    node_at(node).leaving = node_at(node).failed = true;
     // Mostly all of a job ends so. Where only a part of it does, the others wait for it.
     if (conclude_unless_independent(RoundStatus::lost,
                                     "the agent on " + host(node) + " was stopped from outside",
@@ -207,6 +215,7 @@ void RoundMachine::on_rank_exit(std::int64_t now_ns, int node, const agent::Rank
     return;
   }
   if (exit.ended_by != EndedBy::itself || exit.exit.ok()) return;
+  node_at(node).failed = true;
   ended_from_outside_ = ended_from_outside_ || looks_killed(exit.exit);
   if (conclude_unless_independent(RoundStatus::failed,
                                   rank_on_host(exit.rank, node) + ": " + to_string(exit.exit),
@@ -217,6 +226,11 @@ void RoundMachine::on_rank_exit(std::int64_t now_ns, int node, const agent::Rank
 
 void RoundMachine::on_start_failed(std::int64_t now_ns, int node, const agent::StartFailed& failure,
                                    Actions& actions) {
+  // The others of an experiment go on.
+  if (node_at(node).part > 1) {
+    node_at(node).failed = true;
+    return;
+  }
   const std::string place = failure.rank            ? rank_on_host(*failure.rank, node)
                             : failure.where.empty() ? host(node)
                                                     : failure.where;
@@ -257,6 +271,8 @@ void RoundMachine::lose(std::int64_t now_ns, int node, const std::string& reason
           RoundStatus::lost, fmt::format("the agent on {} was lost: {}", host(node), reason),
           "its ranks were killed; 'assay run --resume' runs the round again"))
     stop_all(now_ns, EndedBy::stop, setup_.limits.grace, actions);
+  else
+    await_return(now_ns, node, reason, actions);
 }
 
 void RoundMachine::release_watched(std::int64_t now_ns, Actions& actions) {
@@ -274,6 +290,7 @@ RoundMachine::Actions RoundMachine::tick(std::int64_t now_ns) {
   end_rest(now_ns, actions);
   check_silence(now_ns, actions);
   check_stall(now_ns, actions);
+  bring_back(now_ns, actions);
   return actions;
 }
 

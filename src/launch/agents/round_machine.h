@@ -33,6 +33,9 @@ class RoundMachine {
     std::set<int> watched{};
     /// How long ranks that have ended but sleep (agent::RankExit::rests) are left alone.
     Nanoseconds keep{};
+    /// How often a node of independent ranks that was lost, or whose ranks have failed, begins its
+    /// part again.
+    int returns = 0;
   };
 
   struct JournalEntry {
@@ -50,6 +53,8 @@ class RoundMachine {
     std::vector<int> drop;   ///< nodes whose agent is given up
     std::vector<int> sweep;  ///< nodes where nothing ends the ranks any more
     std::vector<Stop> stop;
+    std::vector<int> bring_back;  ///< nodes that are to have an agent again
+    std::vector<int> begin;       ///< nodes whose work is to be sent, as part() says
   };
 
   explicit RoundMachine(Setup setup);
@@ -60,6 +65,10 @@ class RoundMachine {
   [[nodiscard]] Actions report(std::int64_t now_ns, int node, const agent::Report& report);
   /// The connection to the node's agent is gone.
   [[nodiscard]] Actions lost(std::int64_t now_ns, int node, const std::string& reason);
+  /// What became of a try to bring a node back: its agent is there, and nothing of the part before
+  /// is left; or why not.
+  [[nodiscard]] Actions came_back(std::int64_t now_ns, int node);
+  [[nodiscard]] Actions not_back(std::int64_t now_ns, int node, const std::string& reason);
   /// Limits of time; several times a second.
   [[nodiscard]] Actions tick(std::int64_t now_ns);
   /// The user's wish, first: SIGTERM and the grace; again: SIGKILL at once. Independent ranks have
@@ -78,9 +87,14 @@ class RoundMachine {
   /// Whether every node has ended or is lost, or the round ended before it began.
   [[nodiscard]] bool over() const;
   [[nodiscard]] bool is_lost(int node) const { return node_at(node).lost; }
-  /// What the node's agent says that its folder holds; nothing: it did not come to say so.
-  [[nodiscard]] const std::optional<std::vector<evidence::FileRecord>>& files(int node) const {
-    return node_at(node).files;
+  /// How often the node has begun its work in this round; each part has a folder and an id.
+  [[nodiscard]] int part(int node) const { return node_at(node).part; }
+  [[nodiscard]] std::string part_id(int node) const;
+  /// What the node's agent says that the folder of this part holds; null: it did not come to say
+  /// so.
+  [[nodiscard]] const std::vector<evidence::FileRecord>* files(int node, int part = 1) const {
+    const auto found = node_at(node).files.find(part);
+    return found == node_at(node).files.end() ? nullptr : &found->second;
   }
   /// Watched nodes that were never seen to run a process with the round's mark.
   [[nodiscard]] std::vector<int> unmarked() const;
@@ -117,9 +131,17 @@ class RoundMachine {
     double device_util = 0;
     std::optional<std::int64_t> use_since_ns;
     std::int64_t use_ns = 0;
-    std::optional<int> marked;  // agent::RoundEnd
-    std::optional<std::vector<evidence::FileRecord>> files;
-    std::string head;  // as it was journaled last
+    std::optional<int> marked;                               // agent::RoundEnd
+    std::map<int, std::vector<evidence::FileRecord>> files;  // by part
+    int part = 1;
+    int started = 0;                       // ranks, in this part
+    bool failed = false;                   // one of them, in this part
+    std::int64_t begun_ns = 0;             // this part
+    std::int64_t away_ns = 0;              // since when it is not in the round
+    int tries = 0;                         // to bring it back
+    std::optional<std::int64_t> again_ns;  // when the next one is due
+    bool coming = false;                   // one is under way
+    std::string head;                      // as it was journaled last
     std::int64_t head_ns = 0;
 
     [[nodiscard]] bool done() const noexcept { return ended || lost; }
@@ -150,6 +172,11 @@ class RoundMachine {
   /// When no node with ranks is left.
   void release_watched(std::int64_t now_ns, Actions& actions);
   void lose(std::int64_t now_ns, int node, const std::string& reason, Actions& actions);
+  /// Of a node that has just been lost, or ended badly: whether and when it is to come back.
+  void await_return(std::int64_t now_ns, int node, const std::string& reason, Actions& actions);
+  void bring_back(std::int64_t now_ns, Actions& actions);
+  /// Whether the round is worth keeping for a node that may come back.
+  [[nodiscard]] bool waits_for(const Node& node) const;
   void drain(std::int64_t now_ns);
   void stop_all(std::int64_t now_ns, EndedBy cause, Nanoseconds grace, Actions& actions);
   void conclude(RoundStatus status, const std::string& reason, const std::string& advice);

@@ -198,7 +198,7 @@ JobMachine::Actions CloudJob::read_log(const Actions& todo) {
   if (!file)
     throw Error(ErrorKind::environment, "the log cannot be written", path.string(),
                 "free space there, then go on with --resume: the job goes on");
-  return machine_.read(clocks(), piece.size());
+  return machine_.read(clocks(), piece.size(), piece);
 }
 
 JobMachine::Actions CloudJob::compare_log(const Actions& todo) {

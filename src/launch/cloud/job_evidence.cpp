@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -73,16 +74,55 @@ void JobMachine::log_began_again() {
            {"seconds", 0},
            {"reason", "the log of " + worker_name(reading_) + " began again"}});
   state_.earlier[reading_] += std::exchange(state_.mirrored[reading_], 0);
+  followed_.erase(reading_);
   doubtful_.erase(reading_);
   todo_.save = true;  // else the next process would go on in the middle of the new one
 }
 
-JobMachine::Actions JobMachine::read(Now now, std::uint64_t bytes) {
+JobMachine::Actions JobMachine::read(Now now, std::uint64_t bytes, std::string_view piece) {
+  Followed& log = followed_[reading_];
+  const std::uint64_t events = log.progress.events();
+  log.progress.feed(piece);
+  if (bytes > 0) log.wrote_ns = now.mono_ns;
+  if (log.progress.events() != events) log.moved_ns = now.mono_ns;
   std::uint64_t& have = state_.mirrored[reading_];
   have += bytes;
   grown_ = grown_ || bytes > 0;
   if (bytes == 0 || have >= log_sizes_[reading_]) ++reading_;
   return next_log(now);
+}
+
+RoundProgress JobMachine::progress(Now now) const {
+  RoundProgress out;
+  out.state = named() + ": " + seen_.phase_text;
+  out.ranks = setup_.nodes;
+  out.started = running_ns_ != 0 ? setup_.nodes : 0;
+  for (int node = 0; node < setup_.nodes; ++node) {
+    out.hosts.push_back(worker_name(node));
+    const auto log = followed_.find(node);
+    agent::Heartbeat& beat = out.heartbeats[node];
+    beat.ranks = 1;
+    beat.running = running_ns_ != 0 ? 1 : 0;
+    beat.at = {now.mono_ns, now.wall_ns};
+    if (log == followed_.end()) continue;
+    const perflog::ProgressScanner& read = log->second.progress;
+    beat.idle_s = static_cast<double>(now.mono_ns - log->second.wrote_ns) * 1e-9;
+    beat.step_min = beat.step_max = read.last_step();
+    if (const auto loss = read.last_loss(); loss && std::isfinite(*loss)) beat.loss = loss;
+  }
+  return out;
+}
+
+std::optional<int> JobMachine::steps_no_more(std::int64_t now_ns) const {
+  // Before its second step an instance may still load its data, or wait for the others.
+  constexpr std::uint64_t kSteps = 2;
+  std::optional<int> found;
+  for (const auto& [node, log] : followed_) {
+    const std::int64_t since = std::max(log.moved_ns, running_ns_);
+    if (log.progress.steps() < kSteps || now_ns - since <= setup_.limits.stall.count()) continue;
+    if (!found || log.progress.steps() < followed_.at(*found).progress.steps()) found = node;
+  }
+  return found;
 }
 
 std::vector<std::string> JobMachine::silent_instances() const {

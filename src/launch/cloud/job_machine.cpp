@@ -235,9 +235,8 @@ JobMachine::Actions JobMachine::look(Now now) {
       // Normally over_limit() ends it; this is for a service that does not answer then.
       bound(now, setup_.limits.time, "limits.time");
     }
-    todo_.progress.emplace();
-    todo_.progress->ranks = todo_.progress->started = setup_.nodes;
   }
+  todo_.progress = progress(now);
   if (const auto outcome = over_limit(now.mono_ns)) return stop(now, *outcome);
   looked_ns_ = asked_ns_;
   return pause(std::exchange(pause_, std::min(pause_ * 3 / 2, kMaxPause)));
@@ -267,6 +266,15 @@ std::optional<RoundOutcome> JobMachine::over_limit(std::int64_t now_ns) const {
                                     format_duration(limits.stall), worker_name(least->first)),
                         "look at the ends of the logs; limits.stall is the bound"};
   }
+  if (const auto node =
+          running_ns_ != 0 && limits.stall.count() > 0 ? steps_no_more(now_ns) : std::nullopt)
+    return RoundOutcome{
+        RoundStatus::stalled,
+        fmt::format("{} made no step for {} (limits.stall); {} is at step {}", named(),
+                    format_duration(limits.stall), worker_name(*node),
+                    followed_.at(*node).progress.last_step().value_or(0)),
+        "look at the end of its log, and raise limits.stall where a step may take that long",
+        {*node * setup_.procs}};
   return std::nullopt;
 }
 

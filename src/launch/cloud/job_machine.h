@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cloud/sync.h"
@@ -13,6 +14,7 @@
 #include "launch/cloud/cloud_service.h"
 #include "launch/cloud/start_clock.h"
 #include "launch/observer.h"
+#include "perflog/progress.h"
 #include "plan/launchers/job_service_options.h"
 #include "plan/plan.h"
 #include "store/journal_event.h"
@@ -97,8 +99,8 @@ class JobMachine {
   [[nodiscard]] Actions created(Now now, const ServiceJob& job);
   [[nodiscard]] Actions told(Now now, const ServiceJob& job);
   [[nodiscard]] Actions log_sizes(Now now, std::map<int, std::uint64_t> sizes);
-  /// So many bytes came; none: the service has no more yet.
-  [[nodiscard]] Actions read(Now now, std::uint64_t bytes);
+  /// So many bytes came, with this text; none: the service has no more yet.
+  [[nodiscard]] Actions read(Now now, std::uint64_t bytes, std::string_view piece = {});
   [[nodiscard]] Actions compared(Now now, bool same);
   [[nodiscard]] Actions tick(Now now);
   /// `impossible`: results that cannot be kept, of `objects` in all.
@@ -151,6 +153,10 @@ class JobMachine {
   void give_up();
   /// From now on the service may be silent so long, whatever it is asked.
   void bound(Now now, Nanoseconds limit, const std::string& name);
+  /// What is known of the instances' training, as agents tell it: by their logs so far.
+  [[nodiscard]] RoundProgress progress(Now now) const;
+  /// The instance that steps no more, though it did; of several, the one that is behind.
+  [[nodiscard]] std::optional<int> steps_no_more(std::int64_t now_ns) const;
   /// What the job has had too much of.
   [[nodiscard]] std::optional<RoundOutcome> over_limit(std::int64_t now_ns) const;
   /// The error of an answer about another job.
@@ -184,9 +190,16 @@ class JobMachine {
   ServiceJob seen_;
   std::map<int, std::uint64_t> log_sizes_;  // by instance, as the service last told
   std::set<int> doubtful_;                  // those of whose logs it told less than before
-  int reading_ = 0;                         // the instance whose log is read
-  bool grown_ = false;                      // a log, since it was last asked about
-  int looks_ = 0;                           // for the logs of a job that has ended
+  /// The log of one instance, as far as this process has read it.
+  struct Followed {
+    perflog::ProgressScanner progress{};
+    std::int64_t wrote_ns = 0;
+    std::int64_t moved_ns = 0;  // when an event last came
+  };
+  std::map<int, Followed> followed_;
+  int reading_ = 0;     // the instance whose log is read
+  bool grown_ = false;  // a log, since it was last asked about
+  int looks_ = 0;       // for the logs of a job that has ended
   Nanoseconds pause_{};
   RoundOutcome outcome_;
   std::int64_t asked_for_ns_ = 0;  // of the clock that goes on in sleep: this process asked for it

@@ -511,5 +511,38 @@ TEST_F(HttpRun, WritesItsSecretsNowhere) {
   }
 }
 
+TEST_F(HttpRun, TopShowsTheJobAndItsStepsWhileItRuns) {
+  const std::string file = suite(R"(
+echo '[PerfLog] {"event": "STEP_END", "value": {"loss": 0.5}, "step": 41}'
+until [ -e $GO ]; do sleep 0.1; done
+)");
+  const pid_t pid = start({"run", file});
+  std::string shown;
+  const bool live = eventually(
+      [&] {
+        shown = assay({"top", "--once", "results/latest"}).out;
+        return shown.find("worker-1") != std::string::npos && shown.find("41") != std::string::npos;
+      },
+      60s);
+  EXPECT_TRUE(live) << shown << said();
+  EXPECT_THAT(shown, AllOf(HasSubstr("running for "), HasSubstr("job "), HasSubstr("0.5")));
+  write("go", "");
+  EXPECT_TRUE(wait(pid, 60s)) << said();
+}
+
+TEST_F(HttpRun, ObsCommandsTakeItsSuites) {
+  const std::string file = suite(kResults);
+  fs::create_directories(folder_ / "data");
+  write("data/a.bin", "one");
+  const CommandResult sent = assay({"obs", "sync", "data", "s3://bench/data/", "--suite", file});
+  EXPECT_EQ(sent.status.code, 0) << sent.err;
+  EXPECT_THAT(sent.out, HasSubstr("1 uploaded"));
+  EXPECT_THAT(assay({"obs", "ls", "s3://bench/data/", "--suite", file}).out,
+              HasSubstr("data/a.bin"));
+  const CommandResult where = assay({"obs", "sync", "data", "--suite", file});
+  EXPECT_EQ(where.status.code, 2);
+  EXPECT_THAT(where.err, HasSubstr("give s3://BUCKET/FOLDER/"));
+}
+
 }  // namespace
 }  // namespace assay::cloud

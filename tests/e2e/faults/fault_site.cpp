@@ -133,7 +133,7 @@ class SlurmSite : public FaultSite {
 }  // namespace
 
 fs::path disk_of(Launcher launcher, const fs::path& folder, int node) {
-  if (launcher == Launcher::local || launcher == Launcher::slurm) return folder / "results";
+  if (launcher != Launcher::ssh && launcher != Launcher::head) return folder / "results";
   return folder / "hosts/cache" / NamespaceHosts::host(node + 1);
 }
 
@@ -145,6 +145,7 @@ std::unique_ptr<FaultSite> make_site(Launcher launcher, const fs::path& folder) 
     case Launcher::head:
       return std::make_unique<SshSite>(folder);
     case Launcher::slurm:
+    case Launcher::slurm_head:
       return std::make_unique<SlurmSite>(folder);
   }
   return nullptr;

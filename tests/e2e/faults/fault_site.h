@@ -31,14 +31,15 @@ class FaultSite {
   virtual void set_clock_wrong(int /*node*/, int /*offset_s*/) {}
 };
 
-enum class Launcher { local, ssh, head, slurm };
+enum class Launcher { local, ssh, head, slurm, slurm_head };
 
 /// The folder below which the agent of a node writes, when the site's files go to `folder` and the
 /// results to folder/results. Known before the site is there: what is mounted later is not seen by
 /// hosts, which have mounts of their own.
 [[nodiscard]] fs::path disk_of(Launcher launcher, const fs::path& folder, int node);
 
-/// Files go to `folder`. `head` is the site of ssh: what differs is who starts the ranks.
+/// Files go to `folder`. `head` is the site of ssh, and `slurm_head` that of slurm: what differs is
+/// who starts the ranks.
 [[nodiscard]] std::unique_ptr<FaultSite> make_site(Launcher launcher, const fs::path& folder);
 
 }  // namespace assay::e2e

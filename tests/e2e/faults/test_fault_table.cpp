@@ -33,6 +33,8 @@ const char* name_of(Launcher launcher) {
       return "Head";
     case Launcher::slurm:
       return "Slurm";
+    case Launcher::slurm_head:
+      return "SlurmHead";
   }
   return "";
 }
@@ -60,7 +62,9 @@ class FaultTable : public AssayTest, public ::testing::WithParamInterface<Launch
               "  head -c 1048576 /dev/zero | tr '\\0' '\\n'; }; exit 0; fi\n"
               "until test -e release; do sleep 0.2; done\n");
   }
-  [[nodiscard]] bool head() const { return GetParam() == Launcher::head; }
+  [[nodiscard]] bool head() const {
+    return GetParam() == Launcher::head || GetParam() == Launcher::slurm_head;
+  }
   [[nodiscard]] int ranks_expected() const { return head() ? 1 : 2; }
   /// The node on which the fault happens to a rank.
   [[nodiscard]] int rank_node() const { return head() ? 0 : 1; }
@@ -211,7 +215,7 @@ TEST_P(FaultTable, TheControllerIsKilledWhileAnAgentAndItsGuardianAreStopped) {
 
 INSTANTIATE_TEST_SUITE_P(On, FaultTable,
                          ::testing::Values(Launcher::local, Launcher::ssh, Launcher::head,
-                                           Launcher::slurm),
+                                           Launcher::slurm, Launcher::slurm_head),
                          [](const auto& with) { return name_of(with.param); });
 
 /// The second node's agent is stopped with its guardian after its first line, as long as the file
@@ -308,7 +312,7 @@ TEST_P(FullDisks, AreNamedAndTheRoundIsRunAgain) {
 
 INSTANTIATE_TEST_SUITE_P(On, FullDisks,
                          ::testing::Values(Launcher::local, Launcher::ssh, Launcher::head,
-                                           Launcher::slurm),
+                                           Launcher::slurm, Launcher::slurm_head),
                          [](const auto& with) { return name_of(with.param); });
 
 /// What needs several machines: on one there is neither a link nor another clock.
@@ -359,7 +363,8 @@ TEST_P(FaultsBetweenMachines, AClockIsWrong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(On, FaultsBetweenMachines,
-                         ::testing::Values(Launcher::ssh, Launcher::head, Launcher::slurm),
+                         ::testing::Values(Launcher::ssh, Launcher::head, Launcher::slurm,
+                                           Launcher::slurm_head),
                          [](const auto& with) { return name_of(with.param); });
 
 }  // namespace assay::e2e

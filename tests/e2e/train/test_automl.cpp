@@ -9,6 +9,7 @@
 #include "automl/score.h"
 #include "core/files.h"
 #include "e2e/harness.h"
+#include "e2e/net_namespaces.h"
 #include "e2e/slurm_cluster.h"
 #include "e2e/ssh_hosts.h"
 #include "send_signal.h"
@@ -265,6 +266,38 @@ TEST_F(Automl, TwoDevicesTrainOneTrial) {
   EXPECT_EQ(metrics.find("claimed"), std::string::npos) << metrics;
 }
 
+// One of its two processes dies; the group is started again, as another part of the node's work.
+TEST_F(Automl, AGroupThatLostAProcessComesBack) {
+  const pid_t pid = start({"run", suite("      max_trials: 5000\n      max_duration: 100s\n"
+                                        "      devices_per_trial: 2\n")
+                                      .string()});
+  ASSERT_TRUE(eventually([&] { return has_done(1); }, 120s));
+  // What dies within its first 30 s may not be able to live at all.
+  const auto begun = std::chrono::steady_clock::now();
+  ASSERT_TRUE(eventually([&] { return std::chrono::steady_clock::now() - begun > 31s; }, 60s));
+  const std::vector<pid_t> workers = workers_in(folder_);
+  ASSERT_EQ(workers.size(), 2U);
+  send_signal(workers[1], SIGKILL);
+  ASSERT_TRUE(eventually([&] { return record().workers.size() == 2; }, 90s))
+      << "it is not started again";
+  const auto done = static_cast<std::int64_t>(finished(record()).size());
+  EXPECT_TRUE(eventually([&] { return has_done(done + 2); }, 90s)) << "it does not train";
+  const auto status = wait(pid, 150s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 0) << read_file_or_empty(folder_ / "assay.log");
+  const Json round = result()["cases"][0]["rounds"][0];
+  EXPECT_EQ(round["metrics"]["automl_score"]["origin"], "measured");
+  const std::string said = dump_line(round["findings"]);
+  for (const char* rule : {"automl-reports", "evidence-", "telemetry-gaps"})
+    EXPECT_EQ(said.find("\"rule\":\"" + std::string(rule)), std::string::npos) << said;
+  for (const auto& entry : fs::directory_iterator(latest() / "search/round1"))
+    if (entry.path().filename().string().ends_with("_noderank0.part2")) {
+      EXPECT_TRUE(fs::exists(entry.path() / "rank1.out.log"));
+      return;
+    }
+  FAIL() << "the logs of the second part are nowhere";
+}
+
 TEST_F(Automl, DevicesHaveToBeWholeGroups) {
   const CommandResult run =
       assay({"run", suite("      devices_per_trial: 2\n", 3).string(), "--dry-run"});
@@ -357,6 +390,29 @@ TEST_F(AutomlOnSlurm, TakesAStoppedWorkerBackAndEndsByNameWhenAllAreStopped) {
   stopped.check_end(result());
 }
 
+// The allocation and slurmd are as they were: a step of the node's own brings the agent back.
+TEST_F(AutomlOnSlurm, ANodeComesBackWhoseAgentWasKilled) {
+  if (!cluster_.missing().empty()) GTEST_SKIP() << cluster_.missing();
+  ASSERT_EQ(cluster_.broken(), "");
+  const fs::path suite = write(
+      "suite.yaml", tiny_search("cluster: {launcher: slurm, slurm: {exclusive: false}}\n",
+                                "nodes: 2", "      max_trials: 5000\n      max_duration: 120s\n"));
+  const pid_t pid = start({"run", suite.string()});
+  ASSERT_TRUE(eventually([&] { return done() >= 4; }, 120s));
+  const pid_t worker = worker_on("n2");
+  ASSERT_GT(worker, 0);
+  const pid_t agent = parent_of(worker);
+  send_signal(agent, SIGKILL);
+  ASSERT_TRUE(eventually([&] { return record().workers.size() == 3; }, 90s))
+      << "it is not started again" << read_file_or_empty(folder_ / "assay.log");
+  const auto status = wait(pid, 180s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 0) << read_file_or_empty(folder_ / "assay.log");
+  const Json round = result()["cases"][0]["rounds"][0];
+  EXPECT_EQ(round["validity"], "VALID") << dump_line(round["findings"]);
+  EXPECT_EQ(round["metrics"]["automl_score"]["origin"], "measured");
+}
+
 class AutomlOverSsh : public SshTest {};
 
 TEST_F(AutomlOverSsh, TakesAStoppedWorkerBackAndEndsByNameWhenAllAreStopped) {
@@ -396,6 +452,71 @@ TEST_F(AutomlOverSsh, WorkersOfTwoHostsShareAnExperiment) {
         read_file(round / host / ("rank" + std::to_string(node) + ".out.log")).find("\"FINISHED\""),
         std::string::npos);
   }
+}
+
+// Two hosts whose links can be cut.
+class AutomlBehindACutLink : public AssayTest {
+ protected:
+  void SetUp() override {
+    AssayTest::SetUp();
+    if (!hosts_.missing().empty()) GTEST_SKIP() << hosts_.missing();
+  }
+  [[nodiscard]] automl::ExperimentRecord record() const {
+    return automl::record_of(automl::ExperimentJournal::read(
+        folder_ / "results/latest/search/round1/automl/journal.jsonl"));
+  }
+  // Of trials that ended well, by the worker.
+  [[nodiscard]] auto done_by(int worker) const {
+    const automl::ExperimentRecord now = record();
+    return std::ranges::count_if(now.trials, [&](const automl::TrialRecord& trial) {
+      return trial.status == automl::TrialStatus::ok && trial.worker == worker;
+    });
+  }
+  [[nodiscard]] bool journal_has(const std::string& event) const {
+    return read_file_or_empty(folder_ / "results/latest/journal.jsonl")
+               .find("\"event\":\"" + event + "\"") != std::string::npos;
+  }
+
+  NamespaceHosts hosts_{folder_, 2};
+};
+
+TEST_F(AutomlBehindACutLink, AWorkerIsTakenBackWhenTheLinkIs) {
+  std::string suite = tiny_search(hosts_.cluster("connect_timeout: 5s"), "nodes: 2",
+                                  "      max_trials: 5000\n      max_duration: 180s\n"
+                                  "      silence: 10s\n");
+  const std::string off = "telemetry: {enabled: false}\n";
+  ASSERT_EQ(suite.find(off), 0U);
+  const pid_t pid = start({"run", write("suite.yaml", suite.substr(off.size())).string()});
+  ASSERT_TRUE(eventually([&] { return done_by(1) >= 1; }, 180s))
+      << read_file_or_empty(folder_ / "assay.log");
+  hosts_.net().cut(2);
+  ASSERT_TRUE(eventually([&] { return journal_has("node_away"); }, 60s));
+  // Behind the cut everything ends, which the host shows.
+  const auto gone = [&] {
+    return processes_with((hosts_.cache() / NamespaceHosts::host(2)).string()).empty();
+  };
+  ASSERT_TRUE(eventually(gone, 90s));
+  const auto before = done_by(1);
+  hosts_.net().restore(2);
+  ASSERT_TRUE(eventually([&] { return journal_has("node_again"); }, 120s))
+      << read_file_or_empty(folder_ / "assay.log");
+  ASSERT_TRUE(eventually([&] { return done_by(1) >= before + 2; }, 120s)) << "it does not train";
+  const auto status = wait(pid, 200s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 0) << read_file_or_empty(folder_ / "assay.log");
+  // Nothing is lost: both parts of the node's logs are here, and what they say is what was
+  // reported.
+  const fs::path round = latest() / "search/round1";
+  EXPECT_TRUE(fs::exists(round / "n2_noderank1/rank1.out.log"));
+  EXPECT_TRUE(fs::exists(round / "n2_noderank1.part2/rank1.out.log"));
+  const Json judged = result()["cases"][0]["rounds"][0];
+  EXPECT_EQ(judged["validity"], "VALID");
+  const std::string said = dump_line(judged["findings"]);
+  for (const char* rule : {"automl-reports", "evidence-", "telemetry-gaps"})
+    EXPECT_EQ(said.find("\"rule\":\"" + std::string(rule)), std::string::npos) << said;
+  EXPECT_NE(said.find("automl-workers-kept"), std::string::npos) << said;
+  EXPECT_EQ(judged["metrics"]["automl_score"]["origin"], "measured");
+  EXPECT_TRUE(eventually(gone, 30s)) << "something is left on the host";
 }
 
 }  // namespace

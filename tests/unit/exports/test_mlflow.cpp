@@ -71,6 +71,18 @@ TEST_F(Mlflow, CurvesHaveTheirHistory) {
   EXPECT_EQ(metrics["n0_0/device1/power_watts"][0], Json({RunFolder::kStartMs + 7000, 300.0, 7}));
 }
 
+TEST_F(Mlflow, TrialsHaveCurvesOfTheirOwn) {
+  run_.append(RunFolder::log(3),
+              fmt::format("[PerfLog] {{\"event\": \"STEP_END\", \"value\": {{\"loss\": 3, "
+                          "\"trial\": 7}}, \"metadata\": {{\"time_ms\": {}}}}}\n",
+                          RunFolder::kStartMs + 2000));
+  write();
+  const Json store = read();
+  const Json& metrics = store["my suite"]["c round 1"]["metrics"];
+  EXPECT_EQ(metrics["rank3/trial7/train/loss"].size(), 1U);
+  EXPECT_EQ(metrics["rank3/train/loss"].size(), 1U) << "what is of no trial stays";
+}
+
 TEST_F(Mlflow, NothingIsWrittenTwice) {
   write();
   EXPECT_THAT(error_of([&] { return write().runs; }), HasSubstr("is there already"));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "judge/cluster_findings.h"
+#include "judge/hardware_names.h"
 #include "unit/judge/build_evidence.h"
 
 namespace assay::judge {
@@ -54,6 +55,48 @@ TEST_F(ClusterFindings, KnowThatAnH20IsNoH200) {
   plan_.cases[0].hardware = "H20";
   EXPECT_EQ(of({node("n1", "NVIDIA H200")}).size(), 1U);
   EXPECT_THAT(of({node("n1", "NVIDIA H20")}), IsEmpty());
+}
+
+TEST_F(ClusterFindings, KnowTheHardwareByItsOtherSpellings) {
+  for (const char* spelling : {"NVIDIA H100 80GB HBM3", "h100-sxm", "H100SXM5", "H100-80G"}) {
+    plan_.cases[0].hardware = spelling;
+    EXPECT_THAT(of({node("n1", "NVIDIA H100 PCIe")}), IsEmpty()) << spelling;
+    const auto found = of({node("n1", "NVIDIA A100-SXM4-80GB")});
+    ASSERT_EQ(found.size(), 1U) << spelling;
+    EXPECT_THAT(found[0].reason, HasSubstr(std::string("name the hardware ") + spelling));
+  }
+}
+
+TEST(HardwareNames, NameOneKindHoweverTheyAreSpelled) {
+  const Json nvidia{{"A100", Json::object()}, {"V100", Json::object()}, {"H20", Json::object()},
+                    {"H100", Json::object()}, {"H200", Json::object()}, {"L40S", Json::object()}};
+  const auto is = [&](const char* text, const char* kind) {
+    EXPECT_EQ(kind_named(text, nvidia).value_or("none"), kind) << text;
+  };
+  is("H100", "H100");
+  is("NVIDIA H100 80GB HBM3", "H100");
+  is("nvidia_h100_pcie", "H100");
+  is("Tesla V100", "V100");
+  is("TeslaV100-SXM2-32GB", "V100");
+  is("NVIDIA H20-3e", "H20");
+  is("l40s", "L40S");
+  // Others, and what could be several.
+  for (const char* other : {"A10", "A10G", "A1000", "V100S", "Tesla V100S-PCIE-32GB", "GH200 480GB",
+                            "L40", "H100 or A100", "RTX 4090", "our-cluster", "", "A100X", "100"})
+    is(other, "none");
+}
+
+TEST(HardwareNames, AreThoseOfTheVendorsFile) {
+  const Json ascend{{"9100", {{"device_name", "^910(?:A|PremiumA|ProA)?$"}}},
+                    {"Atlas800TA2", {{"device_name", "^910B"}}}};
+  EXPECT_EQ(kind_named("Ascend 910B", ascend), "Atlas800TA2");
+  EXPECT_EQ(kind_named("ascend910b3", ascend), "Atlas800TA2");
+  EXPECT_EQ(kind_named("Ascend 910", ascend), "9100");
+  EXPECT_EQ(kind_named("Ascend 310P", ascend), std::nullopt);
+  const Json amd{{"MI210", Json::object()}, {"MI300X", Json::object()}};
+  EXPECT_EQ(kind_named("AMD Instinct MI300X OAM", amd), "MI300X");
+  EXPECT_EQ(kind_named("MI300A", amd), std::nullopt);
+  EXPECT_EQ(kind_named("K100 AI", Json{{"K100", Json::object()}}), std::nullopt);
 }
 
 TEST_F(ClusterFindings, SayNothingOfNamesThatNothingCanBeHeldAgainst) {

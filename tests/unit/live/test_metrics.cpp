@@ -53,6 +53,24 @@ TEST(LiveMetrics, ThroughputOfTheJobIsTheSumOfItsRanks) {
   EXPECT_NEAR((*find(metrics, "step_time", "rank", "0"))["points"][0][1].get<double>(), 1, 1e-3);
 }
 
+// Different models' losses are no curve; a trial that another worker gets goes on.
+TEST(LiveMetrics, EveryTrialOfAnExperimentIsACurve) {
+  RunFolder run;
+  run.append(RunFolder::log(0), perf("STEP_END", 1, R"({"loss": 2, "trial": 0})") +
+                                    perf("STEP_END", 2, R"({"loss": 1, "trial": 0})") +
+                                    perf("STEP_END", 3, R"({"loss": 3, "trial": 1})") +
+                                    perf("EVALUATE", 3, R"({"eval_acc1": 0.5, "trial": 1})"));
+  run.append(RunFolder::log(1), perf("STEP_END", 1.01, R"({"loss": 2.1, "trial": 0})") +
+                                    perf("STEP_END", 9, R"({"loss": 2.5, "trial": 1})"));
+  LiveRun live(run.path());
+  const Json metrics = live.metrics({});
+  EXPECT_EQ(find(metrics, "loss", "rank", "0"), nullptr);
+  ASSERT_NE(find(metrics, "loss", "trial", "0"), nullptr);
+  EXPECT_EQ((*find(metrics, "loss", "trial", "0"))["points"].size(), 2U) << "one of the group";
+  EXPECT_EQ((*find(metrics, "loss", "trial", "1"))["points"].size(), 2U);
+  EXPECT_EQ((*find(metrics, "accuracy", "trial", "1"))["points"][0][1], 0.5);
+}
+
 TEST(LiveMetrics, SamplesOfAllRanksAreCountedOnce) {
   RunFolder run;
   for (const int rank : {0, 1}) {

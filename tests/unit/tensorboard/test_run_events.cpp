@@ -51,6 +51,24 @@ TEST(RunEvents, OfARankAreOverItsSteps) {
   EXPECT_NEAR(speed[0]["value"].get<double>(), 32, 1e-3);
 }
 
+TEST(RunEvents, OfAnExperimentAreByTrial) {
+  RunFolder run;
+  const auto epoch = [](int trial, int seconds, double loss) {
+    return fmt::format(
+        "[PerfLog] {{\"event\": \"STEP_END\", \"value\": {{\"loss\": {}, \"trial\": {}}}, "
+        "\"step\": 1, \"metadata\": {{\"time_ms\": {}}}}}\n",
+        loss, trial, RunFolder::kStartMs + seconds * 1000);
+  };
+  run.append(RunFolder::log(0), epoch(0, 1, 0.9) + epoch(4, 2, 2.5));
+  const testing::TemporaryFolder out;
+  RunEvents events(run.path(), out.path());
+  events.look();
+  const auto read = read_events(only_file_in(out.path() / "c" / "round1" / "rank0"));
+  EXPECT_TRUE(tagged(read, "train/loss").empty());
+  EXPECT_EQ(tagged(read, "trial0/train/loss").size(), 1U);
+  EXPECT_EQ(tagged(read, "trial4/train/loss").size(), 1U);
+}
+
 TEST(RunEvents, OfANodeAreOverTheSecondsOfTheRound) {
   RunFolder run;
   run.append("c/round1/n0_noderank0/telemetry.csv",

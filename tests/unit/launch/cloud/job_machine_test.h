@@ -36,6 +36,12 @@ class JobMachineTest : public ::testing::Test {
   }
   explicit JobMachineTest(const JobMachine::Setup& with = setup()) : machine_(with) {}
 
+  /// Of an instance's log.
+  static std::string step_line(int step, double loss) {
+    return R"([PerfLog] {"event": "STEP_END", "value": {"loss": )" + std::to_string(loss) +
+           R"(}, "step": )" + std::to_string(step) + "}\n";
+  }
+
   static JobMachine::Now at(double second) {
     const std::int64_t ns = from_seconds(second).count();
     return {ns, 1'000'000'000'000 + ns, 2'000'000'000'000 + ns};

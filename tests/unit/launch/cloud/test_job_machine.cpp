@@ -243,6 +243,45 @@ TEST_F(JobMachineTest, StopsAJobWhoseLogsStandStillAndNamesTheShortest) {
   EXPECT_FALSE(exit_of(todo, 0).log_bytes) << "of a job that could still write";
 }
 
+TEST_F(JobMachineTest, ShowsWhatTheLogsTellOfTheTraining) {
+  (void)pausing();
+  (void)machine_.tick(at(20));
+  (void)machine_.told(at(20), running());
+  (void)machine_.log_sizes(at(20), {{0, 100}});
+  const Actions todo = machine_.read(at(20), 100, step_line(7, 0.5));
+  ASSERT_TRUE(todo.progress);
+  EXPECT_EQ(todo.progress->state, "job n: Phase");
+  EXPECT_THAT(todo.progress->hosts, ElementsAre("worker-0", "worker-1"));
+  EXPECT_EQ(todo.progress->heartbeats.at(0).step_max, 7);
+  EXPECT_EQ(todo.progress->heartbeats.at(0).loss, 0.5);
+  EXPECT_FALSE(todo.progress->heartbeats.at(1).step_max);
+}
+
+// Its log grows, but it steps no more: what it prints does not count.
+TEST_F(JobMachineTest, StopsAJobThatPrintsButStepsNoMore) {
+  (void)pausing();
+  std::uint64_t size = 0;
+  const auto look_at = [&](double s, const std::string& text) {
+    (void)machine_.tick(at(s));
+    (void)machine_.told(at(s), running());
+    size += text.size();
+    (void)machine_.log_sizes(at(s), {{0, size}});
+    return machine_.read(at(s), text.size(), text);
+  };
+  (void)look_at(20, step_line(1, 1) + step_line(2, 1));
+  EXPECT_EQ(summary(look_at(35, "still waiting for worker-1\n")), "pause");
+  EXPECT_EQ(summary(look_at(50, "still waiting for worker-1\n")), "pause");
+  EXPECT_EQ(summary(look_at(51, "still waiting for worker-1\n")), "stop");
+  const Actions told = machine_.stopped(at(52));
+  EXPECT_THAT(told.journal.at(0).fields["reason"].get<std::string>(), HasSubstr("limits.stall"));
+  const Actions todo = machine_.told(at(53), job(JobPhase::stopped));
+  EXPECT_EQ(todo.outcome.status, RoundStatus::stalled);
+  EXPECT_EQ(todo.outcome.reason,
+            "job n made no step for 30.00 s (limits.stall); worker-0 is at step 2");
+  EXPECT_THAT(todo.outcome.culprits, ElementsAre(0));
+  EXPECT_TRUE(exit_of(todo, 0).ended_by == EndedBy::stall);
+}
+
 TEST_F(JobMachineTest, AJobThatCannotBeStoppedIsNamed) {
   (void)ending();
   EXPECT_EQ(summary(machine_.told(at(224), running())), "pause");
