@@ -45,7 +45,7 @@ struct CompareArguments {
   bool invalid_too = false;
 };
 
-// As it is asked for, or as the name of the file says.
+// The requested format, or the one that the file's name implies.
 CompareFormat format_of(const CompareArguments& arguments) {
   if (!arguments.format.empty())
     return parse_enum<CompareFormat>(arguments.format).value_or(CompareFormat::text);
@@ -57,7 +57,7 @@ CompareFormat format_of(const CompareArguments& arguments) {
   return CompareFormat::text;
 }
 
-// All at once: much of what it takes to read a run is done by one thread.
+// Reads them concurrently, because much of reading a run is single-threaded.
 std::vector<compare::Side> read_sides(const std::vector<std::string>& texts) {
   constexpr int kSidesAtOnce = 2;
   const bool shown = isatty(STDERR_FILENO) == 1;
@@ -77,7 +77,7 @@ std::vector<compare::Side> read_sides(const std::vector<std::string>& texts) {
 int run_compare(const CompareArguments& arguments) {
   const CompareFormat format = format_of(arguments);
   const bool to_stdout = arguments.output.empty() || arguments.output == "-";
-  if (!to_stdout) (void)output_place(arguments.output);  // before the work
+  if (!to_stdout) (void)output_place(arguments.output);  // checked before the work
   if (format == CompareFormat::html && to_stdout && terminal().interactive)
     throw Error(ErrorKind::usage, "a page is not for a terminal", "--format html",
                 "name a file, as in -o comparison.html");
@@ -90,8 +90,8 @@ int run_compare(const CompareArguments& arguments) {
   options.invalid_too = arguments.invalid_too;
   std::vector<std::string> texts{arguments.base};
   texts.insert(texts.end(), arguments.others.begin(), arguments.others.end());
-  // Never destroyed: the process ends now, and taking thousands of cases apart would take a tenth
-  // of the whole time.
+  // Never destroyed: the process is about to end, and freeing thousands of cases would take a tenth
+  // of the total time.
   static const auto* const kSides = new std::vector<compare::Side>(read_sides(texts));
   const std::vector<compare::Side>& sides = *kSides;
   const compare::Side& base = sides.front();

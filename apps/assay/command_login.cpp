@@ -31,7 +31,7 @@ struct LoginArguments {
   std::string token_file;
 };
 
-// A line from stdin; what is typed on a terminal is not shown.
+// Reads a line from stdin; typing on a terminal is not echoed.
 std::string ask_secret(const std::string& what) {
   termios shown{};
   const bool typed = ::tcgetattr(STDIN_FILENO, &shown) == 0;
@@ -54,7 +54,7 @@ std::string ask_secret(const std::string& what) {
   return line;
 }
 
-// Tells the person's tokens apart, and one login of a machine from the next.
+// Distinguishes the person's tokens, and repeated logins from one machine.
 std::string token_name() {
   std::string host = host_name().substr(0, 40);
   for (char& c : host)

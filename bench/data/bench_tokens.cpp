@@ -18,7 +18,7 @@ namespace {
 
 namespace tokens = assay::train::tokens;
 
-// What a busy machine takes away does not count.
+// CPU time is unaffected by other load.
 double cpu_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
