@@ -14,8 +14,8 @@ struct DoctorSection {
   std::vector<probe::Check> checks;  ///< warn: something is unavailable; fail: Assay cannot work
 };
 
-/// What this machine and installation can and cannot do, and why. Every check is bounded and
-/// changes nothing. `out` is the folder for runs.
+/// The abilities and limits of this machine and installation, with reasons. Every check is bounded
+/// and changes nothing. `out` is the folder for runs.
 [[nodiscard]] std::vector<DoctorSection> examine(const std::filesystem::path& out);
 
 }  // namespace assay::app

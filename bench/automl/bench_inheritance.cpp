@@ -1,4 +1,4 @@
-// What a child gains from its parent's weights: epochs and seconds until it reaches its parent's
+// The benefit of a parent's weights for a child: epochs and seconds until it reaches its parent's
 // accuracy, with and without them, on generated images. usage: bench_inheritance [SEEDS [EPOCHS
 // [TRAINING-SAMPLES]]]
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the input pipeline costs: JPEG decode + augmentation, the loader, the generated sets.
+// Costs of the input pipeline: JPEG decode + augmentation, the loader, the generated sets.
 //   bench_data [Google Benchmark's options]
 //   bench_data --generate FOLDER COUNT    JPEGs as ImageNet has them (about 500×375, quality 90),
 //                                         in FOLDER/train/c0 … and FOLDER/val/…

@@ -20,7 +20,7 @@ class CudaProduct {
     torch::Tensor kept;  ///< backward()'s data from the input, or undefined
   };
   [[nodiscard]] Forward forward(const torch::Tensor& rows, bool keep) const;
-  /// What forward() would keep, for an input that was recomputed.
+  /// The data that forward() would keep, for an input that was recomputed.
   [[nodiscard]] torch::Tensor kept(const torch::Tensor& rows) const;
 
   /// Handles the weight's gradient and returns the input's.
@@ -50,7 +50,7 @@ class CudaProduct {
 [[nodiscard]] torch::autograd::variable_list saved_normed_input(const Normed& in,
                                                                 const torch::Tensor& kept,
                                                                 Keep keep);
-/// What the product keeps, from these two.
+/// The data that the product keeps, from these two.
 [[nodiscard]] torch::Tensor kept_normed_input(const CudaProduct& product,
                                               const torch::Tensor& saved,
                                               const torch::Tensor& norm_weight, double epsilon);

@@ -7,7 +7,7 @@
 
 namespace assay::train {
 
-/// What a block keeps for its backward; the options' names tell what is recomputed.
+/// The data that a block keeps for its backward; the options' names tell what is recomputed.
 enum class Keep : std::uint8_t {
   all,        ///< every input of a product, and of attention
   selective,  ///< recomputes cheap values: norms and SwiGLU

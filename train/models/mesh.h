@@ -15,7 +15,7 @@ struct Mesh {
   std::int64_t data = 1;
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
-  /// What the `data` devices keep only a share of: 1 optimizer, 2 gradients, 3 weights.
+  /// ZeRO stage; `data` devices keep only a share of: 1 optimizer, 2 gradients, 3 weights.
   int zero = 0;
   std::int64_t expert = 1;
 

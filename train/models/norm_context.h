@@ -4,7 +4,7 @@
 
 #include "train/base/torch.h"
 
-// What a fused norm for two readers passes from its forward to its backward, on any device.
+// The data that a fused norm for two readers passes from forward to backward, on any device.
 
 namespace assay::train {
 

@@ -108,9 +108,9 @@ std::int64_t local_parameters(const LlamaOptions& model, const Mesh& mesh) noexc
 
 double kept_per_token(const LlamaOptions& model, const Mesh& mesh, Keep keep,
                       Numbers numbers) noexcept {
-  // Of the model's width: the stream and the pending addition at the start of the block; at each
-  // norm the sum and the result, and attention's output. For attention: queries, keys and values,
-  // and the first two rotated. Then gate and up, and their product.
+  // In units of the model's width: the stream and the pending addition at the start of the block;
+  // at each norm the sum and the result, and attention's output. For attention: queries, keys and
+  // values, and the first two rotated. Then gate and up, and their product.
   const auto width = static_cast<double>(model.width);
   const auto qkv = static_cast<double>(model.qkv());
   const auto turned = static_cast<double>((model.heads + model.kv_heads) * model.head());
