@@ -1,7 +1,6 @@
 // How fast text becomes tokens.
 //   bench_tokens FILE VOCABULARY    learns a vocabulary from the text of FILE and encodes it, on
-//   one
-//                                   thread: prints megabytes (10^6) per CPU second, per rules
+//                                   one thread: prints megabytes (10^6) per CPU second, per rules
 
 #include <algorithm>
 #include <cstdio>
