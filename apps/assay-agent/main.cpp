@@ -1,5 +1,5 @@
-// The supervisor that the controller starts on every node. It speaks JSON lines on stdin and
-// stdout (docs/dev/agent-protocol.md); it is not meant to be started by hand.
+// The supervisor that the controller starts on every node. It exchanges JSON lines on stdin and
+// stdout (docs/dev/agent-protocol.md) and is not meant to be started by hand.
 
 #include <cstdio>
 #include <cstdlib>
@@ -53,12 +53,12 @@ constexpr std::string_view kUsage =
     "       assay-agent --version\n"
     "       ssh ...                       (under this name) ssh to another node of a round\n";
 
-// Programs of earlier versions that were copied to this node.
+// For programs of earlier versions that were copied to this node.
 constexpr assay::Nanoseconds kProgramsUnusedFor = std::chrono::hours(24 * 30);
 
 struct Place {
   int node = 0;
-  std::string component{};  // of a heterogeneous job of Slurm
+  std::string component{};  // of a heterogeneous Slurm job
 };
 
 std::optional<Place> place_of(std::string_view text) {
@@ -71,7 +71,7 @@ std::optional<Place> place_of(std::string_view text) {
   if (!own) return std::nullopt;
   text.remove_prefix(std::string_view("slurm").size());
   if (text.empty()) return Place{*own};
-  // Nodes are counted from 0 in every component.
+  // Every component counts its nodes from 0.
   const auto plus = text.find('+');
   if (!text.starts_with(':') || plus == std::string_view::npos) return std::nullopt;
   const auto component = assay::parse_number<int>(text.substr(1, plus - 1), 0);
@@ -87,23 +87,23 @@ void say_begun(int node) {
 }
 
 int serve(const Place& place) {
-  // What rounds before left here whose agents and guardians were killed.
+  // Sweeps what earlier rounds left here if their agents and guardians were killed.
   (void)assay::agent::sweep_cgroups(assay::agent::cgroup_place());
   asio::io_context loop(1);
   assay::agent::Agent agent(loop, place.node, ::dup(STDIN_FILENO), ::dup(STDOUT_FILENO));
   agent.start(place.component);
-  // Beside the loop: what is old may be much, on a slow disk. It ends before the agent does.
+  // Beside the loop: pruning may take long on a slow disk. Ends before the agent does.
   const std::jthread pruning([] {
     try {
       const auto folder = assay::program_folder();
       if (folder.empty()) return;
       (void)assay::agent::prune_programs(folder, kProgramsUnusedFor);
       (void)assay::agent::prune_runs(folder, kProgramsUnusedFor);
-    } catch (const std::exception&) {  // Another agent, on another day, tries it again.
+    } catch (const std::exception&) {  // Another agent will try again some other day.
     }
   });
   loop.run();
-  // A command that hangs (a driver's, say) is not waited for: it dies with this process.
+  // Does not wait for a hanging command (a driver's, for example), which dies with this process.
   if (agent.busy()) ::_exit(0);
   return 0;
 }

@@ -22,7 +22,7 @@ Error no_nvml(const std::string& what) {
 
 }  // namespace
 
-// Never unmapped: driver libraries keep threads and memory of their own.
+// Never unmapped, because driver libraries have their own threads and memory.
 Library::Library()
     : handle_(::dlopen(library_path().c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
   if (handle_ == nullptr) {
@@ -45,7 +45,7 @@ Library::Library()
   load(energy, "nvmlDeviceGetTotalEnergyConsumption");
   load(temperature, "nvmlDeviceGetTemperature");
   load(clock, "nvmlDeviceGetClockInfo");
-  // Newer drivers have it under a second name, too.
+  // Newer drivers have it under a second name too.
   load(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
   if (reasons == nullptr) load(reasons, "nvmlDeviceGetCurrentClocksEventReasons");
   load(ecc, "nvmlDeviceGetTotalEccErrors");

@@ -6,9 +6,9 @@
 
 namespace assay::nvml {
 
-// The part of NVML's public binary interface that is used here. Its structures are in a namespace
-// with a name: GCC 13 crashes on pointers to functions that take types of an unnamed one, where
-// several files are compiled at a time.
+// The part of NVML's public binary interface used here. Its structures are in a named namespace,
+// because GCC 13 crashes on pointers to functions with types from an unnamed one if several files
+// are compiled at once.
 struct Utilization {
   unsigned gpu;
   unsigned memory;
@@ -25,7 +25,7 @@ struct MemoryV2 {
   unsigned long long free;
   unsigned long long used;
 };
-struct Process {  // of the first version, which every driver has
+struct Process {  // from the first version, which every driver has
   unsigned pid;
   unsigned long long used_memory;
 };
@@ -51,10 +51,10 @@ inline constexpr unsigned kSlowdown = 1;
 inline constexpr unsigned kProhibited = 2;
 inline constexpr unsigned kMemoryV2 = sizeof(MemoryV2) | (2U << 24);
 
-/// The library and its functions; one that it lacks is null.
+/// The library and its functions; a missing function is null.
 class Library {
  public:
-  /// See Nvml::Nvml.
+  /// As Nvml::Nvml.
   Library();
   ~Library();
   Library(const Library&) = delete;
@@ -82,7 +82,7 @@ class Library {
   Return (*power_limit)(Device, unsigned*) = nullptr;
   Return (*max_clock)(Device, unsigned, unsigned*) = nullptr;
   Return (*processes)(Device, unsigned*, Process*) = nullptr;
-  // For the state of a device.
+  // For a device's state.
   Return (*library_version)(char*, unsigned) = nullptr;
   Return (*cuda_version)(int*) = nullptr;
   Return (*process_name)(unsigned, char*, unsigned) = nullptr;

@@ -14,7 +14,7 @@
 
 namespace {
 
-// The agent that started this may be killed at any moment; nothing may stay behind.
+// The agent that started this may be killed at any moment, and nothing may stay behind.
 void end_with_parent() {
   const pid_t parent = ::getppid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

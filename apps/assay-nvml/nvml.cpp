@@ -32,7 +32,7 @@ Sample Nvml::sample(unsigned index) const {
   }
   int answers = 0;
   Return first_error = kSuccess;
-  // True when the function exists and gave a value.
+  // Returns true if the function exists and gave a value.
   const auto ask = [&](auto function, auto&&... arguments) {
     if (function == nullptr) return false;
     const Return rc = function(device, arguments...);
@@ -42,7 +42,7 @@ Sample Nvml::sample(unsigned index) const {
   };
   Utilization utilization{};
   if (ask(lib.utilization, &utilization)) out.util = utilization.gpu / 100.0;
-  // The second version separates what programs use from what the driver reserves.
+  // The second version separates the programs' memory from what the driver reserves.
   MemoryV2 memory_v2{};
   memory_v2.version = kMemoryV2;
   Memory memory{};

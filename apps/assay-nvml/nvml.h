@@ -10,7 +10,7 @@
 
 namespace assay::nvml {
 
-/// One moment of one device; empty where the device or the driver reports no value.
+/// One device at one moment; values that the device or driver does not report are empty.
 struct Sample {
   std::optional<double> util;  ///< 0..1
   std::optional<std::uint64_t> mem_used_bytes;
@@ -22,10 +22,10 @@ struct Sample {
   std::optional<unsigned> mem_clock_mhz;
   std::optional<std::uint64_t> throttle_reasons;  ///< NVML's bit mask
   std::optional<std::uint64_t> ecc_errors;        ///< uncorrected, since the last reboot
-  std::optional<double> power_limit_w;            ///< that the driver enforces
+  std::optional<double> power_limit_w;            ///< enforced by the driver
   std::optional<unsigned> clock_max_mhz;
-  std::vector<unsigned> pids{};  ///< of processes that compute on it, where they were asked for
-  std::optional<int> lost;       ///< the error code, when the device does not answer at all
+  std::vector<unsigned> pids{};  ///< processes computing on it, if requested
+  std::optional<int> lost;       ///< the error code if the device does not answer
 };
 
 struct DeviceInfo {
@@ -37,11 +37,11 @@ struct DeviceInfo {
 
 class Library;
 
-/// The NVIDIA Management Library, loaded at run time. One thread.
+/// The NVIDIA Management Library, loaded at run time. Single-threaded.
 class Nvml {
  public:
-  /// ASSAY_NVML_LIBRARY, or libnvidia-ml.so.1. Throws Error of kind environment when the library is
-  /// missing, lacks what nothing works without, or finds no driver.
+  /// Loads ASSAY_NVML_LIBRARY, or libnvidia-ml.so.1. Throws Error of kind environment if the
+  /// library is missing, lacks essential functions, or finds no driver.
   Nvml();
   ~Nvml();
   Nvml(const Nvml&) = delete;
@@ -49,12 +49,12 @@ class Nvml {
 
   [[nodiscard]] unsigned count() const;
   [[nodiscard]] Sample sample(unsigned index) const;
-  /// Processes that compute on the device, a bounded number of them; none where NVML does not tell.
+  /// Processes computing on the device, of a bounded number; none if NVML does not report them.
   [[nodiscard]] std::vector<unsigned> processes(unsigned index) const;
   [[nodiscard]] DeviceInfo info(unsigned index) const;
   [[nodiscard]] std::string driver_version() const;
-  /// How the devices are set up, and how well they are. What the library, the driver or a device
-  /// does not tell is named with the reason.
+  /// The devices' setup and health. Anything that the library, the driver or a device does not
+  /// report is named with the reason.
   [[nodiscard]] probe::DeviceStates states(const std::vector<unsigned>& indices) const;
 
  private:

@@ -18,12 +18,12 @@ namespace assay::nvml {
 namespace {
 
 constexpr std::uint64_t kThrottle = 0x08 | 0x20 | 0x40 | 0x80;  // hardware, heat (2), power brake
-constexpr std::uint64_t kPowerCap = 0x04;                       // in software: the power limit
+constexpr std::uint64_t kPowerCap = 0x04;                       // by software: the power limit
 
-// A process that computes stays for longer; ranks take a moment to begin.
+// A computing process stays for longer; ranks take a moment to begin.
 constexpr std::int64_t kBetweenProcesses = 5'000'000'000;
 
-// False when the reader is gone.
+// Returns false if the reader is gone.
 bool write_out(std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -34,7 +34,7 @@ bool write_out(std::string_view text) {
   return true;
 }
 
-// Sleeps until the deadline; false when the reader of stdout went away meanwhile.
+// Sleeps until the deadline; returns false if stdout's reader went away meanwhile.
 bool wait_until(std::int64_t deadline_ns) {
   for (;;) {
     const std::int64_t left = deadline_ns - mono_now_ns();
@@ -117,7 +117,7 @@ void print_samples(const Nvml& nvml, const std::vector<unsigned>& devices, int i
     }
     if (!write_out(text) || once) return;
     deadline += interval;
-    // A driver that was busy for long does not get its samples in a burst.
+    // Keeps a driver that was busy for long from getting its samples in a burst.
     if (const std::int64_t late = mono_now_ns() - deadline; late > 0)
       deadline += late / interval * interval;
     if (!wait_until(deadline)) return;

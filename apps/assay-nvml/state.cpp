@@ -27,13 +27,13 @@ std::string why(const Library& library, Return rc) {
   }
 }
 
-/// Asks one device; what it does not answer goes to `unknown` of its state.
+/// Queries one device; unanswered questions go to `unknown` in its state.
 class Questions {
  public:
   Questions(const Library& library, Device device, probe::DeviceState& state)
       : library_(library), device_(device), state_(state) {}
 
-  /// True when there is an answer in the arguments.
+  /// Returns true if there is an answer in the arguments.
   template <class Function, class... Arguments>
   bool ask(const char* key, Function function, Arguments... arguments) {
     const Return rc = function == nullptr ? kFunctionNotFound : function(device_, arguments...);
@@ -95,7 +95,7 @@ void ask_memory(const Library& library, Questions& questions, probe::DeviceState
   state.rows_failed = failed != 0;
 }
 
-// Links have numbers; which of them a device has is found out by asking.
+// Links have numbers; asking shows which of them a device has.
 void ask_links(const Library& library, Device device, probe::DeviceState& state) {
   int found = 0;
   int active = 0;

@@ -8,15 +8,15 @@
 
 namespace assay::train {
 
-/// An option of a command of assay-train.
+/// An option of an assay-train command.
 struct ArgumentOption {
   std::string name;   ///< "--output"
-  std::string value;  ///< what it is followed by, "PREFIX"; empty: nothing
+  std::string value;  ///< its value's name, "PREFIX"; empty: takes none
   std::string help;
 };
 
-/// What `assay-train NAME --help` says, and what the command takes. By hand, as the rest of
-/// assay-train: it must also be built where there is PyTorch and little else.
+/// The text of `assay-train NAME --help`, and the command's arguments. Written without a library,
+/// like the rest of assay-train, which must also build where there is PyTorch and little else.
 struct CommandHelp {
   std::string name;
   std::string operands;  ///< "INPUT..."
@@ -27,11 +27,11 @@ struct CommandHelp {
   [[nodiscard]] std::string text() const;
 };
 
-/// Prints the help when the arguments ask for it.
+/// Prints the help if the arguments request it.
 [[nodiscard]] bool wants_help(const CommandHelp& help, const std::vector<std::string>& arguments);
 
-/// A command's arguments, taken apart. Throws Error of kind usage: an unknown option with the
-/// nearest one, a missing value, an option twice, a wrong number.
+/// A command's parsed arguments. Throws Error of kind usage for an unknown option (naming the
+/// nearest), a missing value, a repeated option, a wrong number.
 class Arguments {
  public:
   Arguments(const CommandHelp& help, const std::vector<std::string>& arguments);
@@ -43,7 +43,7 @@ class Arguments {
                                      std::int64_t least, std::int64_t most) const;
   [[nodiscard]] double number(const std::string& option, double fallback, double least,
                               double most) const;
-  /// One of the choices; the first when it is not given.
+  /// One of the choices; the first if the option is not given.
   [[nodiscard]] std::string choice(const std::string& option,
                                    const std::vector<std::string>& choices) const;
   [[noreturn]] void wrong(const std::string& message) const;

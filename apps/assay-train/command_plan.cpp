@@ -19,7 +19,7 @@ namespace {
 
 using namespace planner;
 
-constexpr std::int64_t kLeastSequence = 8;  // tokens
+constexpr std::int64_t kLeastSequence = 8;  // in tokens
 
 const CommandHelp& plan_help() {
   static const CommandHelp help{
@@ -135,7 +135,7 @@ int run_plan(const std::vector<std::string>& given) {
                 "batch",
                 fmt::format("use a multiple of {}", report.devices * report.work.micro_batch));
   if (!report.plans.front().fits) {
-    // A batch that was not asked for follows the devices and the sequence.
+    // A batch that was not requested follows the devices and the sequence.
     TrainingWork other = report.work;
     if (!arguments.has("--batch")) other.global_batch = 0;
     report.would_fit = devices_that_fit(other, report.devices, report.cluster, keep);

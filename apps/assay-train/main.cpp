@@ -33,21 +33,19 @@ using namespace assay::train;
 namespace workload = assay::workload;
 
 // libgomp's threads spin for milliseconds at the end of a parallel region before they sleep. On a
-// machine whose cores are not all free (input threads, other ranks, other users) they take the time
-// of those that still work: steps of BERT-tiny took up to twice as long. It reads the limit when it
-// is loaded, before main, so the program starts itself again, once; the process stays the same.
-// Where there is a CUDA device these threads have little to do, and loading libtorch again would
-// cost half a second.
+// machine without enough free cores (input threads, other ranks, other users) they take time from
+// those still working: steps of BERT-tiny took up to twice as long. libgomp reads the limit when it
+// is loaded, before main, so the program restarts itself once; the process stays the same. With a
+// CUDA device these threads have little to do, and loading libtorch again would cost half a second.
 void limit_spinning(char** argv) {
   if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   if (torch::cuda::is_available()) return;
   if (::setenv("GOMP_SPINCOUNT", "1000", 0) == 0) ::execv("/proc/self/exe", argv);
-  // It could not be started again: slower, but right.
+  // The restart failed: slower, but correct.
 }
 
-// The number of a standard stream that the launcher has closed would be given to a connection
-// between the ranks, which would get the log. Writing to this one fails, as it does to a closed
-// one.
+// If the launcher closed a standard stream, its number would go to a connection between the ranks,
+// which would then get the log. Writing to this descriptor fails, as it would to a closed one.
 void occupy_closed_streams() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
     if (::fcntl(fd, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY));
@@ -62,7 +60,7 @@ std::vector<workload::Workload> workloads() {
   return all;
 }
 
-// By hand, as assay-train must also be built where there is PyTorch and little else.
+// Written by hand, because assay-train must also build where there is PyTorch and little else.
 constexpr const char* kUsage =
     "usage: assay-train WORKLOAD [--config FILE] [--data-only | --find-batch]\n"
     "       assay-train WORKLOAD --options\n"
@@ -103,7 +101,7 @@ std::string usage() {
   return text;
 }
 
-/// Nullptr: the arguments name no command.
+/// Returns nullptr if the arguments name no command.
 const Command* command_of(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return nullptr;
   const auto it = std::ranges::find(commands(), arguments[0], &Command::name);
@@ -124,7 +122,7 @@ struct Request {
   What what = What::run;
   std::string workload;
   std::string config;
-  std::string instead{};  ///< of training: the option data_only or find_batch
+  std::string instead{};  ///< replaces training: the option data_only or find_batch
 };
 
 [[noreturn]] void wrong_usage(const std::string& message) {
@@ -133,7 +131,7 @@ struct Request {
 
 const std::vector<std::pair<std::string, Request::What>>& actions() {
   using What = Request::What;
-  // The two for files of this repository are not in --help: scripts/update-options.sh calls them.
+  // --help omits the two for files of this repository, which scripts/update-options.sh calls.
   static const std::vector<std::pair<std::string, What>> all{
       {"--options", What::options},
       {"--options-yaml", What::options_yaml},
@@ -235,7 +233,7 @@ int close_output(int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Started again by limit_spinning(), the process would be called "exe" in top and pgrep.
+  // After the restart by limit_spinning(), top and pgrep would call the process "exe".
   static_cast<void>(::prctl(PR_SET_NAME, "assay-train"));
   occupy_closed_streams();
   try {

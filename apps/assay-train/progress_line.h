@@ -5,8 +5,8 @@
 
 namespace assay::train {
 
-/// How far something is, on standard error: one line that is redrawn on a terminal, else a line now
-/// and then. What takes less than a second is not shown.
+/// Progress on standard error: a redrawn line on a terminal, otherwise a line now and then. Not
+/// shown for anything that takes less than a second.
 class ProgressLine {
  public:
   ProgressLine();

@@ -6,8 +6,8 @@
 
 namespace assay::train {
 
-/// What assay-train does besides training: `assay-train NAME ...`. A command gets what follows its
-/// name and gives the exit code; what is wrong it throws as Error.
+/// The commands of assay-train besides training: `assay-train NAME ...`. A command gets the
+/// arguments after its name and returns the exit code; failures are thrown as Error.
 struct Command {
   std::string name;
   std::string summary;

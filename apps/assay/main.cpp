@@ -37,7 +37,7 @@ int fail(const assay::Error& error) {
   return assay::exit_code(error.kind());
 }
 
-// CLI11's message, in the form of all other errors.
+// CLI11's message in the form of all other errors.
 assay::Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string message = error.what();
   if (message.size() > 1 && std::isupper(static_cast<unsigned char>(message[0])) != 0 &&
@@ -49,7 +49,7 @@ assay::Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
     used = used->get_subcommands().front();
     command += " " + used->get_name();
   }
-  // The parser lists them backwards.
+  // The parser lists them in reverse.
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && used->remaining_size() > 0)
     message = message.substr(0, message.find(": ") + 2) + assay::join(used->remaining(), " ");
   return {assay::ErrorKind::usage, assay::printable(message), {}, "see '" + command + " --help'"};
@@ -74,7 +74,7 @@ void require_known_command(const CLI::App& app, int argc, const char* const* arg
     for (const CLI::App* command : within->get_subcommands({})) {
       if (command->check_name(word)) known = command;
       if (!command->get_group().empty())
-        names.push_back(command->get_name());  // hidden ones have none
+        names.push_back(command->get_name());  // hidden ones have no name
     }
     const std::string named = path + assay::printable(word);
     if (known == nullptr)
@@ -89,8 +89,8 @@ void require_known_command(const CLI::App& app, int argc, const char* const* arg
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Else every free of a large buffer goes through all small chunks that were ever freed: a fifth
-  // of the time of judging a large run.
+  // Otherwise every free of a large buffer goes through all small chunks ever freed, which takes a
+  // fifth of the time of judging a large run.
   ::mallopt(M_MXFAST, 0);
   CLI::App app{"Assay measures how fast, how accurately and at what energy an AI cluster trains."};
   app.name("assay");

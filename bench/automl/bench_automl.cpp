@@ -1,5 +1,5 @@
-// What the architecture search costs on one core, with histories of morphed ResNet-50s.
-// bench_growth goes on to histories of 10,000.
+// The cost of the architecture search on one core, with histories of morphed ResNet-50s.
+// bench_growth continues to histories of 10,000.
 
 #include <algorithm>
 #include <cstdint>
@@ -45,7 +45,7 @@ std::unique_ptr<GaussianProcess> process_of(std::size_t count) {
   }
   const Descriptor start = describe(graphs[0]);
   const Descriptor* const one = &start;
-  (void)process->predict({&one, 1});  // factor and hyper-parameters
+  (void)process->predict({&one, 1});  // computes factor and hyper-parameters
   return process;
 }
 
@@ -61,7 +61,7 @@ void Distance(benchmark::State& state) {
 }
 BENCHMARK(Distance)->Unit(benchmark::kMicrosecond);
 
-// Nothing in common: every cell of the layers counts, and no skip has its equal.
+// Nothing in common: every cell of the layers counts, and no skip has a counterpart.
 void DistanceOfStrangers(benchmark::State& state) {
   const Descriptor a = describe(resnet50());
   Descriptor b = a;
@@ -112,10 +112,10 @@ void Proposal100(benchmark::State& state) {
   const auto count = static_cast<int>(state.range(0));
   SearchOptions options;
   options.candidates = 100;
-  options.explore = 0;     // a proposal that explores looks at fewer
+  options.explore = 0;     // an exploring proposal examines fewer
   options.max_chain = 20;  // the queue does not run dry
   Search search(options, {resnet50()});
-  // The history is made by random morphism: proposing it would take the time that is measured.
+  // Random morphism makes the history: proposing it would take the time to be measured.
   assay::Json saved = search.save();
   Random random(4);
   std::vector<Graph> graphs;

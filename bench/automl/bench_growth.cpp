@@ -1,10 +1,10 @@
-// How the architecture search grows with its history: proposals of 100 candidates, one core.
+// How the architecture search scales with its history: proposals of 100 candidates, one core.
 //
 //   bench_growth [OUT.svg [MOST_MODELS]]
 //
-// prints a table, and plots it beside what AIPerf's own search takes. A candidate's time is the
-// proposal's, divided by the candidates that it looked at: morphism, duplicate check, prediction
-// and a share of all that is done once.
+// prints a table, and plots it beside the times of AIPerf's own search. A candidate's time is the
+// proposal's, divided by the candidates examined: morphism, duplicate check, prediction and a share
+// of everything done once.
 
 #include <algorithm>
 #include <array>
@@ -40,7 +40,7 @@ struct Point {
   double candidate_s = 0;
   double proposal_s = 0;
   double megabytes = 0;
-  double prepare_s = 0;  // history taken up and process fitted
+  double prepare_s = 0;  // loading the history and fitting the process
 };
 
 double cpu_now() {
@@ -54,7 +54,7 @@ double heap_megabytes() {
   return static_cast<double>(info.uordblks + info.hblkhd) * 1e-6;
 }
 
-// Random children of random earlier models, all different, as the state of a search holds them.
+// Different random children of random earlier models, in the form of a search's state.
 std::vector<Json> trials(std::size_t count) {
   std::vector<Json> out;
   std::vector<Graph> graphs;
@@ -84,7 +84,7 @@ std::vector<Json> trials(std::size_t count) {
 Point measure(const std::vector<Json>& history, std::size_t count) {
   SearchOptions options;
   options.candidates = 100;
-  options.explore = 0;     // a proposal that explores looks at fewer
+  options.explore = 0;     // an exploring proposal examines fewer
   options.max_chain = 20;  // the queue does not run dry
   Json saved = Search(options, {resnet50()}).save();
   for (std::size_t i = 0; i < count; ++i) saved["trials"].push_back(history[i]);
@@ -111,7 +111,7 @@ Point measure(const std::vector<Json>& history, std::size_t count) {
   return point;
 }
 
-// Logarithmic axes; colours that are told apart by brightness, too.
+// Logarithmic axes; colors that also differ in brightness.
 class Plot {
  public:
   Plot() {

@@ -1,6 +1,6 @@
-// What a child gains from its parent's weights: epochs and seconds until it is as accurate as its
-// parent was, with them and without, on generated images.
-// usage: bench_inheritance [SEEDS [EPOCHS [TRAINING-SAMPLES]]]
+// The benefit of a parent's weights for a child: epochs and seconds until it reaches its parent's
+// accuracy, with and without them, on generated images. usage: bench_inheritance [SEEDS [EPOCHS
+// [TRAINING-SAMPLES]]]
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -66,7 +66,7 @@ class Bench {
     return runner_.run(trial(graph, seed), {});
   }
 
-  // Ends as soon as the target is reached.
+  // Ends once the target is reached.
   Run child(const automl::Trial& trial, const train::GraphWeights* weights, double target) {
     Run run;
     train::TrialRunner::Callbacks callbacks;

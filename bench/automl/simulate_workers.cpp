@@ -1,15 +1,15 @@
-// How busy a coordinator keeps many workers. Trials pass in virtual time, and what the coordinator
-// does is really done and timed: the state machine, the messages' text and the synced journal on
-// one core, the search on another. Both are queues: who comes while one works waits for it. The
-// search is timed by its CPU time, the loop, which waits for the disk, by the clock. The
-// network is left out, and so is what a worker itself needs between two trials.
+// How busy a coordinator keeps many workers. Trials pass in virtual time, but the coordinator's
+// work is really done and timed: the state machine, the messages' text and the synced journal on
+// one core, the search on another. Both are queues. The search is measured in CPU time, the loop,
+// which waits for the disk, by the clock. The network is left out, and so is a worker's own work
+// between two trials.
 //
 //   simulate_workers WORKERS MEAN_TRIAL_S TRIALS [START_MODEL [TURN]]
 //
-// TURN is how many messages share a sync of the journal, at most; 1 shows what that gains.
+// TURN is the most messages that share a sync of the journal; 1 shows what sharing gains.
 //
 // A trial takes from half to one and a half times the mean, uniformly, and reports three epochs.
-// Utilisation is taken from the start to the moment when the last trial was handed out.
+// Utilization is measured from the start until the last trial is handed out.
 
 #include <algorithm>
 #include <chrono>
@@ -37,9 +37,9 @@ namespace {
 using namespace assay;
 using namespace assay::automl;
 
-constexpr std::size_t kTurn = 128;  // asio asks epoll for so many events
+constexpr std::size_t kTurn = 128;  // the number of events that asio requests from epoll
 
-// Of this thread, so that other work on the machine does not count.
+// Measured for this thread, so that other work on the machine does not count.
 double cpu_s(const std::function<void()>& work) {
   timespec begun{};
   timespec ended{};
@@ -78,7 +78,7 @@ class Simulation {
         say(t, w, Ready{});
       });
     }
-    // Beyond the last trial workers have nothing to do, which says nothing of the coordinator.
+    // After the last trial workers have nothing to do, which says nothing about the coordinator.
     while (!events_.empty() && handed_out_ < settings_.max_trials) {
       const Event event = events_.top();
       events_.pop();
@@ -122,8 +122,8 @@ class Simulation {
     return line;
   }
 
-  // The loop takes turns: what has come by then, at most as much as the kernel tells it at once,
-  // one thing after the other, with one sync of the journal for all.
+  // The loop takes turns: it handles what has arrived, at most as much as the kernel reports at
+  // once, one thing after another, with a single journal sync for all.
   void on_loop(double t, std::function<Experiment::Actions(double)> work) {
     inbox_.push_back(std::move(work));
     if (std::exchange(turn_comes_, true)) return;
@@ -171,7 +171,7 @@ class Simulation {
   void propose(double t) {
     ++proposing_;
     ++proposals_;
-    // Made when the event comes: results that arrive before it belong before it.
+    // Made when the event occurs: results that arrive before it belong before it.
     at(std::max(t, search_free_), [this](double begin) {
       Planned planned = [&] {
         std::optional<Planned> made;
@@ -181,7 +181,7 @@ class Simulation {
         return std::move(*made);
       }();
       at(search_free_, [this, planned = std::move(planned)](double done) {
-        // Under way until the experiment has it, or more would be asked for than there may be.
+        // In progress until the experiment has it; otherwise too many would be requested.
         on_loop(done, [this, planned](double now) {
           --proposing_;
           return experiment_.proposed(now, planned);
@@ -220,7 +220,7 @@ class Simulation {
   double search_free_ = 0;
   double loop_busy_s_ = 0;
   double search_busy_s_ = 0;
-  double later_s_ = 1e-9;  // of proposals after the first round
+  double later_s_ = 1e-9;  // for proposals after the first round
   double waited_s_ = 0;
   std::map<int, double> waiting_since_;
   std::deque<std::function<Experiment::Actions(double)>> inbox_;

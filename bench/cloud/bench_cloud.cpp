@@ -1,5 +1,5 @@
-// The cloud clients against curl, on loopback, with the emulator as the store. Both sides send the
-// same bytes to the same process, in turns; medians are compared.
+// The cloud clients against curl, on loopback, with the emulator as the store. Both sides alternate
+// in sending the same bytes to the same process; medians are compared.
 //   bench_cloud [MiB of the large file = 1024] [rounds = 5] [small files = 5000] [transfers at once
 //   = 8]
 
@@ -49,7 +49,7 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-/// CPU time that this process has used, and that another has.
+/// CPU time used so far by this process, and by another one.
 double own_cpu() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -128,7 +128,7 @@ void small_files(ObsBucket& store, pid_t emulator, const fs::path& folder, int c
   write_file_atomic(folder / "curl.conf", config, false);
   std::vector<double> ours, theirs, again, client_cpu, store_cpu;
   for (int i = 0; i < rounds; ++i) {
-    // One process, one connection, one file after the other.
+    // One process, one connection, one file after another.
     theirs.push_back(seconds_of([&] { curl({"-K", (folder / "curl.conf").string()}); }));
     const std::string prefix = fmt::format("ours-{}-{}/", note.size(), i);
     const double client_before = own_cpu();
@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
     ObsBucket store(client, key, options, "bench");
     large_file(store, temporary.path(), static_cast<std::uint64_t>(mib), rounds);
     small_files(store, emulator.pid(), temporary.path(), count, "no delay", rounds);
-    // A cloud is some milliseconds away.
+    // A cloud is a few milliseconds away.
     (void)emulator.control(client, "POST", "faults",
                            {{"kind", "delay"}, {"delay_ms", 5}, {"method", "PUT"}, {"count", -1}});
     options.parallel = 32;

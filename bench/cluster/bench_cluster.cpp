@@ -1,7 +1,7 @@
-// How starting agents, watching them and fetching their logs grow with the number of nodes. A real
-// sshd and a real Slurm on this machine, as the tests have them; "nodes" share its cores, so what
-// the bare `ssh` costs here is measured in the same run. Prints one line per measurement.
-// usage: bench_cluster [ssh] [slurm] [nodes] [collect]      without words: all of them
+// How starting agents, watching them and fetching their logs scale with the number of nodes. Uses a
+// real sshd and a real Slurm on this machine, as in the tests; "nodes" share its cores, so the same
+// run also measures the cost of plain `ssh` here. Prints one line per measurement. usage:
+// bench_cluster [ssh] [slurm] [nodes] [collect]      without words: all of them
 
 #include <algorithm>
 #include <filesystem>
@@ -54,7 +54,7 @@ void slurm(const fs::path& folder) {
       median(one), median(four), median(four) / median(one));
 }
 
-// Real agents and the real controller, which has one thread; only the way to them is a pipe.
+// Real agents and the real, single-threaded controller; only the connection between them is a pipe.
 void nodes(const fs::path& folder, int count) {
   std::string hosts;
   for (int i = 0; i < count; ++i) hosts += fmt::format("{}h{}", i == 0 ? "" : ", ", i);
@@ -96,7 +96,7 @@ void collect(const fs::path& folder) {
   const e2e::SshDaemon sshd(folder);
   if (!sshd.missing().empty()) return fmt::print("collect: left out, {}\n", sshd.missing());
   give_an_empty_home(sshd, folder / "sshd");
-  // Lines as ranks write them: a text that repeats, numbers that do not.
+  // Lines like those of ranks: repeating text, varying numbers.
   {
     std::ofstream text(folder / "text");
     std::uint64_t state = 88172645463325252ULL;

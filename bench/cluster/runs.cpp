@@ -73,7 +73,7 @@ double Runs::until_ready_s(const std::string& suite) {
   throw Error(ErrorKind::internal, "no round began");
 }
 
-// Measured is how soon agents are ready: the rounds need no quiet machine.
+// Measures how soon agents are ready: the rounds need no quiet machine.
 std::string one_case(int nodes, const std::string& command, const std::string& more) {
   return fmt::format(
       "telemetry: {{enabled: false}}\ncases:\n  - {{name: t, nodes: {}, command: {}{}, rules: "

@@ -1,6 +1,6 @@
-// 64 hosts over SSH against one. Here clients, servers and agents share the cores, so their CPU
-// time is told apart; and for hosts with cores of their own a stand-in for ssh takes the time of a
-// client and then waits, as a client does for its server.
+// 64 hosts over SSH compared with one. Here clients, servers and agents share the cores, so their
+// CPU times are separated; for hosts with their own cores, a stand-in for ssh uses a client's CPU
+// time and then waits, as a client does for its server.
 
 #include <cmath>
 #include <cstdio>
@@ -35,7 +35,7 @@ std::string ssh_suite(const e2e::SshDaemon& sshd, int hosts, const std::string& 
          one_case(hosts, "[/bin/true]");
 }
 
-/// Seconds for `ssh HOST true` on so many hosts at once, with nothing of Assay.
+/// Seconds for `ssh HOST true` on this many hosts at once, without any part of Assay.
 double bare_ssh_s(const e2e::SshDaemon& sshd, const fs::path& files, int hosts,
                   const std::string& option) {
   const std::int64_t begin = mono_now_ns();
@@ -61,11 +61,11 @@ double bare_ssh_s(const e2e::SshDaemon& sshd, const fs::path& files, int hosts,
   return since_s(begin);
 }
 
-/// What one way of starting took, run by run.
+/// The times of one way of starting, run by run.
 struct Series {
   std::vector<double> one_s;
   std::vector<double> many_s;
-  std::vector<double> client_s;  ///< CPU per host, of all that runs on the controller; of many
+  std::vector<double> client_s;  ///< CPU per host of all that runs on the controller, with many
   std::vector<double> server_s;  ///< the same on the hosts
 
   void print(const char* what) const {
@@ -83,11 +83,11 @@ class SshStart {
       : files_(folder / "sshd"), sshd_(sshd), runs_(folder), option_(std::move(option)) {}
 
   void measure(const fs::path& folder) {
-    for (int i = 0; i < kTurns; ++i) {  // by turns, so that other load hits all alike
+    for (int i = 0; i < kTurns; ++i) {  // alternating, so that other load affects all alike
       add(bare_, [&](int hosts) { return bare_ssh_s(sshd_, files_, hosts, option_); });
       add(assay_, [&](int hosts) { return runs_.until_ready_s(suite(hosts)); });
     }
-    // A client's share of one connection, and how long it waits for the rest.
+    // A client's share of a connection, and how long it waits for the rest.
     const double cpu = median(bare_.client_s);
     const double wait = std::max(0.0, median(bare_.one_s) - cpu);
     fs::create_directories(folder / "stand-in");
@@ -126,7 +126,7 @@ class SshStart {
     const double there = cpu_of(sshd_.pid(), true);
     series.many_s.push_back(start(kManyHosts));
     series.client_s.push_back((children_cpu_s() - here) / kManyHosts);
-    // The daemon counts a connection when it has reaped it.
+    // The daemon counts a connection once it has reaped it.
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     series.server_s.push_back((cpu_of(sshd_.pid(), true) - there) / kManyHosts);
   }

@@ -1,7 +1,6 @@
-// How long `assay compare` takes for two runs with many cases. One real run of a short case is
-// made, and two sealed runs of many copies of it are written; then the whole command is timed, from
-// its start to its end. Where something else uses the machine the run is INVALID, which changes
-// nothing here.
+// How long `assay compare` takes for two runs with many cases. Makes one real run of a short case,
+// writes two sealed runs with many copies of it, and times the whole command from start to end. If
+// something else uses the machine, the run is INVALID, which does not matter here.
 //
 // usage: bench_compare [CASES [ROUNDS]]
 
@@ -40,7 +39,7 @@ assay::CommandResult run(const std::vector<std::string>& command) {
   return assay::run_command(command, options);
 }
 
-// A run with `cases` copies of the only case of `original`. The ids of rounds stay, so that the
+// A run with `cases` copies of the only case of `original`. Keeps the rounds' ids, so that the
 // chains of hashes fit.
 fs::path multiply(const assay::store::RunDir& original, const fs::path& parent, int cases) {
   assay::plan::Plan plan = original.plan();

@@ -1,4 +1,4 @@
-// What the input pipeline costs: JPEG decode + augmentation, the loader itself, the generated sets.
+// Costs of the input pipeline: JPEG decode + augmentation, the loader, the generated sets.
 //   bench_data [Google Benchmark's options]
 //   bench_data --generate FOLDER COUNT    JPEGs as ImageNet has them (about 500×375, quality 90),
 //                                         in FOLDER/train/c0 … and FOLDER/val/…
@@ -35,7 +35,7 @@ namespace {
 
 namespace data = assay::train::data;
 
-// Smooth shapes with grain: about 90 kB a file of about 500×375, not far from ImageNet's.
+// Smooth shapes with grain: about 90 kB per file of about 500×375, similar to ImageNet's.
 std::string make_jpeg(std::uint64_t seed, std::int64_t& width, std::int64_t& height) {
   data::Random random(seed, 1);
   width = 400 + random.below(201);
@@ -106,7 +106,7 @@ data::ImageSet open_folder(const std::filesystem::path& folder) {
   return data::open_image_set(options);
 }
 
-// User and system time of this process: what a busy machine takes away does not count.
+// User and system time of this process, unaffected by other load.
 double cpu_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

@@ -1,7 +1,6 @@
 // How fast text becomes tokens.
 //   bench_tokens FILE VOCABULARY    learns a vocabulary from the text of FILE and encodes it, on
-//   one
-//                                   thread: prints megabytes (10^6) per CPU second, per rules
+//                                   one thread: prints megabytes (10^6) per CPU second, per rules
 
 #include <algorithm>
 #include <cstdio>
@@ -18,7 +17,7 @@ namespace {
 
 namespace tokens = assay::train::tokens;
 
-// What a busy machine takes away does not count.
+// CPU time is unaffected by other load.
 double cpu_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

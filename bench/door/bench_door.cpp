@@ -1,4 +1,4 @@
-// A download of 1 GiB from a program on this machine: directly, and through the server's door.
+// A download of 1 GiB from a program on this machine, directly and through the server's door.
 
 #include <array>
 #include <atomic>
@@ -129,7 +129,7 @@ void through_the_door(benchmark::State& state) {
   server.stop();
 }
 
-// The processor time is that of all three: application, door and client.
+// The processor time covers all three: application, door and client.
 BENCHMARK(direct)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
 BENCHMARK(through_the_door)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
 

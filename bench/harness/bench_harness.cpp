@@ -1,7 +1,6 @@
-// What the harness itself costs: time from `assay run` to the first rank's exec, CPU time and
-// memory of the agent while it samples, and 512 ranks on one machine. Prints one line per
-// measurement. Clocks: CLOCK_MONOTONIC here and in the agent's stamps is the same clock of the same
-// machine.
+// The cost of the harness itself: time from `assay run` to the first rank's exec, CPU time and
+// memory of the sampling agent, and 512 ranks on one machine. Prints one line per measurement.
+// CLOCK_MONOTONIC here and in the agent's stamps is the same clock of the same machine.
 
 #include <algorithm>
 #include <array>
@@ -39,7 +38,7 @@ class Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  /// Runs the suite; the journal's events.
+  /// Runs the suite and returns the journal's events.
   std::vector<Json> run(const std::string& suite, int expected = 0) {
     std::ofstream(folder_.path() / "suite.yaml") << suite;
     assay::CommandOptions options;
@@ -126,7 +125,7 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-// One scrape; whether there was an answer.
+// Scrapes once; returns whether there was an answer.
 bool scrape(int port) {
   const assay::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const timeval limit{2, 0};
@@ -143,7 +142,7 @@ bool scrape(int port) {
   return bytes > 0;
 }
 
-// The same while somebody reads the metrics: once a second as Prometheus does, or without a pause.
+// The same while somebody reads the metrics: once a second, as Prometheus does, or without a pause.
 void agent_cost_scraped(Bench& bench, double seconds, std::chrono::milliseconds pause) {
   const int port = free_port();
   std::atomic<int> answers = 0;

@@ -1,9 +1,9 @@
-// What a history of many runs costs: makes a folder of runs with results of the usual size, reads
-// all of them into an index, and asks it.
+// The cost of a history of many runs: makes a folder of runs with results of the usual size, reads
+// all of them into an index, and queries it.
 //
 //   bench_history [--runs N] [--cases N] [--folder DIR]    default: 10000 runs of 3 cases, in /tmp
 //
-// With --folder the runs stay, and are used again when they are there.
+// With --folder the runs stay and are reused.
 
 #include <algorithm>
 #include <chrono>
@@ -106,7 +106,7 @@ void make_run(const fs::path& results, std::size_t number, std::size_t cases, st
   run.run_id = fmt::format("run{}-{:04x}", compact_utc(at), number & 0xffff);
   run.suite = "nightly";
   run.validity = judge::Validity::valid;
-  // Two machines; a new driver costs 5 % after two thirds of the runs.
+  // Two machines; after two thirds of the runs, a new driver costs 5 %.
   const bool slower = number * 3 > runs * 2;
   run.system = {{"assay", {{"version", "0.1.0"}}},
                 {"nodes",
@@ -128,7 +128,7 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The median of eleven, and the worst.
+// Prints the median of eleven, and the worst.
 void measure(const char* what, const std::function<void()>& query) {
   std::vector<double> times;
   for (int i = 0; i < 11; ++i) times.push_back(seconds_of(query) * 1000);

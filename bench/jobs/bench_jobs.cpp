@@ -1,5 +1,5 @@
-// What the platform's core costs on one core: a decision of the scheduler with 1,000 jobs in line
-// and 1,000 nodes, and pages of a list of 100,000 finished jobs.
+// The cost of the platform's core on one core: a scheduler decision with 1,000 jobs in line and
+// 1,000 nodes, and pages of a list of 100,000 finished jobs.
 
 #include <cstdlib>
 #include <filesystem>
@@ -19,7 +19,7 @@ constexpr WallTime kHour = 3'600'000'000'000;
 
 enum Load { mixed, small_jobs, all_preemptible };
 
-/// A full cluster: 1,000 nodes with 8 devices, jobs that end at different times, 1,000 in line.
+/// A full cluster: 1,000 nodes with 8 devices, jobs that end at different times, and 1,000 in line.
 Snapshot full_cluster(Load load) {
   std::mt19937 random(1);
   const auto from = [&](int least, int most) {
@@ -96,7 +96,7 @@ BENCHMARK(decision)
     ->Args({mixed, 1000})
     ->Unit(benchmark::kMillisecond);
 
-/// Written past the store's own calls: 100,000 jobs that each took a transaction would take long.
+/// Bypasses the store's own calls: 100,000 jobs with a transaction each would take long.
 JobStore& full_store() {
   static const assay::ScratchFolder folder("assay-bench");
   static JobStore store = [] {

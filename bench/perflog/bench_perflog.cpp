@@ -1,6 +1,6 @@
-// PerfLog ingest, in bytes per second of one core. `bench_perflog --generate FILE BYTES` writes the
+// PerfLog ingest in bytes per second of one core. `bench_perflog --generate FILE BYTES` writes the
 // log that run.sh measures; `bench_perflog --ingest FILE` prints GB per CPU second of parse_file
-// over it (the best of five, the file in the page cache).
+// over it (the best of five, with the file in the page cache).
 
 #include <algorithm>
 #include <cstdio>
@@ -24,7 +24,7 @@ namespace {
 
 namespace perflog = assay::perflog;
 
-// STEP_END lines of the strict writer, about 250 bytes each, as a data-parallel trainer logs them.
+// STEP_END lines of the strict writer, about 250 bytes each, as logged by a data-parallel trainer.
 void write_steps(int fd, std::size_t bytes) {
   perflog::Writer writer(fd, 0);
   std::mt19937_64 random(1);
@@ -69,7 +69,7 @@ std::string foreign_steps(std::size_t bytes) {
   return text;
 }
 
-// A string that differs from line to line: no line has the shape of the one before.
+// A string that changes with every line, so that no line has the shape of the previous one.
 std::string changing_steps(const std::string& strict) {
   std::string text;
   std::size_t number = 0;
@@ -98,7 +98,7 @@ std::string progress_bar(std::size_t bytes) {
   return text;
 }
 
-// With output metrics: every line is searched for both.
+// With output metrics: searches every line for both.
 void find_numbers(benchmark::State& state, const std::string& text) {
   assay::plan::CasePlan plan;
   plan.metrics = {{"loss", "loss[:=] *([0-9.]+)", "1"}, {"speed", "([0-9.]+)it/s", "it/s"}};
@@ -141,7 +141,7 @@ void follow(benchmark::State& state, const std::string& text) {
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * text.size()));
 }
 
-// User and system time of this process: what a busy machine takes away does not count.
+// User and system time of this process, unaffected by other load.
 double cpu_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

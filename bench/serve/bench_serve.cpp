@@ -1,11 +1,11 @@
-// What the server of the platform takes, measured from outside: a process of its own with 100,000
+// The cost of the platform's server, measured from outside: a separate process with 100,000
 // finished jobs and 1,000 nodes answers 50 clients, and feeds 500 streams of a run's metrics.
 //
 //   bench_serve [--jobs N] [--clients N] [--streams N] [--seconds S]
 //
-// Clients ask for the data of every page in turn, once as fast as they can (which shows the most
-// that the server answers on this machine, clients included) and once as people's pages do: each
-// asks for one thing every second.
+// Clients request the data of every page in turn, once as fast as they can (which shows the most
+// that the server can answer on this machine, clients included) and once like people's pages, with
+// one request per second each.
 
 #include <algorithm>
 #include <atomic>
@@ -48,7 +48,7 @@ using namespace assay;
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// 1,000 nodes of which nothing is asked.
+/// 1,000 nodes that are asked for nothing.
 class StillEngine : public engine::Engine {
  public:
   [[nodiscard]] engine::Traits traits() const override { return {.name = "still"}; }
@@ -64,8 +64,8 @@ class StillEngine : public engine::Engine {
   void recall(const std::vector<engine::Order>& /*orders*/) override {}
 };
 
-/// Written past the store's own calls, which take a transaction for each job. Job 1 runs, on the
-/// run directory that is given; the others have ended.
+/// Bypasses the store's own calls, which take a transaction per job. Job 1 is running, on the given
+/// run directory; the others have ended.
 void fill(const fs::path& data, int jobs_wanted) {
   jobs::JobStore store(data / "jobs.db");
   jobs::NewJob job;
@@ -104,7 +104,7 @@ COMMIT;)",
                           jobs_wanted));
 }
 
-/// A run that goes on: its files grow as an agent would let them.
+/// A run in progress: its files grow as an agent would make them grow.
 class GrowingRun {
  public:
   explicit GrowingRun(const fs::path& run) : run_(run) {
@@ -142,7 +142,7 @@ class GrowingRun {
   int step_ = 0;
 };
 
-/// HTTP by hand: what the client costs is small against the server.
+/// Hand-written HTTP, so that the client's cost is small compared with the server's.
 class Connection {
  public:
   Connection(std::uint16_t port, std::string token) : token_(std::move(token)) {
@@ -161,7 +161,7 @@ class Connection {
         static_cast<ssize_t>(head.size()))
       throw Error(ErrorKind::environment, "the server has closed the connection");
   }
-  /// The body's length; the answer's status must be 200.
+  /// Returns the body's length; the answer's status must be 200.
   std::size_t answer() {
     std::string text;
     std::size_t body = std::string::npos;
@@ -333,7 +333,7 @@ int bench(int jobs, int clients, int streams, double seconds) {
     accounts::Accounts people(data / "accounts.db");
     people.put({.name = "admin", .role = assay::jobs::Role::admin}, wall_now_ns());
     token = people.make_token("admin", "bench", 0, wall_now_ns());
-    // One person may have so many streams, and no more.
+    // A person may have this many streams and no more.
     for (std::size_t i = 0; i * rest::OpenStreams::kMaxOfPerson < std::size_t(streams); ++i) {
       const std::string name = fmt::format("listener{}", i);
       people.put({.name = name, .role = assay::jobs::Role::admin}, wall_now_ns());

@@ -290,7 +290,7 @@ void Agent::begin_round(RoundRequest request) {
 
 void Agent::pass_on(const Relay& relay) {
   if (round_ && round_->id() == relay.id && round_->relay(relay)) return;
-  // A caller is told; the program that was called has nobody left to tell.
+  // The caller is told; the program that was called has nobody left to tell.
   if (!relay.back) send(answer_of_nobody(relay));
 }
 

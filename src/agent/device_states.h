@@ -8,7 +8,7 @@
 
 namespace assay::agent {
 
-/// What the vendor's `state` command reports about this machine's devices; placeholders as in
+/// The report of the vendor's `state` command on this machine's devices; placeholders as in
 /// `samples`. Blocks for at most `timeout`. Never throws: a failure becomes the problem.
 [[nodiscard]] probe::DeviceStates read_device_states(const std::vector<std::string>& command,
                                                      Nanoseconds timeout);

@@ -25,7 +25,7 @@ DlwsHome::DlwsHome(std::map<std::string, std::string>& env, const fs::path& ib_c
     : target_(ib_config) {
   const auto job = env.find("DLWS_JOB_ID");
   if (job == env.end()) return;
-  // Not from the system's list: a static program cannot ask directory services for it.
+  // Avoids the system's list, because a static program cannot ask directory services.
   const char* user = std::getenv("USER");
   if (user == nullptr) user = std::getenv("LOGNAME");
   if (user == nullptr && !env.contains(kUserName)) return;

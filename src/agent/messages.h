@@ -28,7 +28,7 @@ struct Begun {
   }
 };
 
-/// The agent's identity; the agent is ready. What it could not find out is empty.
+/// The agent's identity; the agent is ready. Values that it could not find out are empty.
 struct Hello {
   static constexpr const char* kType = "hello";
   int protocol = 0;

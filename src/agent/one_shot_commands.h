@@ -10,7 +10,7 @@
 
 namespace assay::agent {
 
-// What `assay-agent` does on a node apart from serving rounds.
+// The commands of `assay-agent` on a node apart from serving rounds.
 
 /// Runs a list of commands (lists of arguments) in order until one succeeds; their output is this
 /// process's. Returns the exit code of the last one that ran (127: not found).

@@ -21,10 +21,11 @@ constexpr std::size_t kReadsAfterExit = 1024;
 // Shows a few lines of each rank even when there are many.
 constexpr std::size_t kMinLiveBytes = 1024;
 
-// What srun tells the agent about its own task contradicts the ranks' numbers, and an srun that a
-// rank starts would take it as its own; the same holds for how the agents' step divides its tasks,
-// one per node. Variables about the whole job stay, and so does SLURM_TASKS_PER_NODE: mpirun needs
-// it in any job, and under Slurm the round sets it to match its world (rendezvous/environment.cpp).
+// srun's variables about the agent's own task contradict the ranks' numbers, and an srun that a
+// rank starts would take them as its own; the same holds for how the agents' step divides its
+// tasks, one per node. Variables about the whole job stay, and so does SLURM_TASKS_PER_NODE: mpirun
+// needs it in any job, and under Slurm the round sets it to match its world
+// (rendezvous/environment.cpp).
 constexpr auto kOfTheAgentsTask = std::to_array<std::string_view>({
     "PMI_RANK",
     "PMI_SIZE",

@@ -9,7 +9,7 @@
 
 namespace assay::agent {
 
-/// What /proc says about a process.
+/// A process as described by /proc.
 struct ProcessLook {
   std::string name{};               ///< comm
   std::vector<std::string> argv{};  ///< empty: a kernel thread or gone

@@ -26,7 +26,7 @@ namespace {
 constexpr auto kHostGrace = std::chrono::seconds(2);
 constexpr const char* kNobodyIsLeft = "the job's programs have ended on that node";
 
-// As who logged in has it: a static program cannot ask directory services.
+// The user's login shell, found without directory services, which a static program cannot ask.
 std::string login_shell() {
   const char* own = std::getenv("SHELL");
   const std::string shell = own == nullptr ? "" : own;

@@ -104,7 +104,7 @@ std::string bounds_of(const catalog::Rule& rule) {
 Leaves leaves_of(const judge::CaseResult& result) {
   Leaves out;
   for (const plan::Setting& setting : result.configuration)
-    // The number of rounds is not part of what was measured.
+    // The number of rounds does not affect what was measured.
     if (setting.key != "repeats" && setting.key != "warmup_rounds")
       flatten(setting.value, setting.key, out);
   for (const catalog::Rule& rule : result.rules) out["rule " + rule.id] = bounds_of(rule);

@@ -5,8 +5,8 @@
 
 namespace assay {
 
-/// Escapes `text` for expand() (core/text.h): doubles the braces of what looks like a placeholder,
-/// as in "${{i}}" for a shell's "${i}". For commands by people who know no placeholders.
+/// Escapes `text` for expand() (core/text.h): doubles braces that look like a placeholder's, as in
+/// "${{i}}" for a shell's "${i}". For commands by people who know no placeholders.
 [[nodiscard]] inline std::string without_placeholders(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -39,7 +39,7 @@ constexpr auto enum_names(RoundStatus /*status*/) {
          status == unrecorded;
 }
 
-/// What ended a rank: "ended_by" in the journal's rank_exit, and the cause of a stop.
+/// The cause of a rank's end: "ended_by" in the journal's rank_exit, and the cause of a stop.
 enum class EndedBy { itself, time_limit, stall, stop, lost };
 
 constexpr auto enum_names(EndedBy /*how*/) {

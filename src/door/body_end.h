@@ -28,7 +28,7 @@ class BodyEnd {
   void skip(std::uint64_t bytes);
   [[nodiscard]] bool done() const noexcept { return done_; }
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
-  /// What ends it for the reader after its bytes: no trailers follow.
+  /// The bytes that end it for the reader, after its own: no trailers follow.
   [[nodiscard]] std::string_view last_words() const noexcept {
     return kind_ == Kind::chunked ? "\r\n" : "";
   }

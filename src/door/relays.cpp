@@ -46,7 +46,7 @@ Task<> unwrap_in(Held line) {
       }
     }
   } catch (const Error&) {
-    // Not a browser, so there is nothing to tell it.
+    // The peer is not a browser, so there is nothing to tell it.
   }
   line->cut();
 }

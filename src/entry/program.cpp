@@ -94,7 +94,7 @@ class EnteredProgram {
   EnteredProgram& operator=(const EnteredProgram&) = delete;
   ~EnteredProgram() {
     if (!end_) hang_up();
-    // What still runs in its group was meant to stay beside the job, not to outlive this process.
+    // Processes still in its group were meant to stay beside the job, not to outlive this one.
     ::kill(-child_.pid(), SIGKILL);
   }
 

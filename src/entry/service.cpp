@@ -283,7 +283,7 @@ UniqueFd connect_to_service(const NodeRequest& request, const RankPlace& place) 
     if (has_ended) throw ended(service, folder);
     throw Obstructed{{Obstacle::not_started, fmt::format("{} does not run", service.title)}};
   }
-  // Of several callers that want to start it, one does.
+  // Ensures that only one of several callers starts it.
   const UniqueFd lock(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock || ::flock(lock.get(), LOCK_EX) != 0)
     throw system_error(ErrorKind::environment, "cannot lock", (folder / "lock").string(), errno);

@@ -9,8 +9,8 @@
 
 namespace assay::evidence {
 
-/// What an agent had written at a moment on its clocks: one line of evidence.jsonl
-/// (docs/evidence.md has the format).
+/// An agent's record at a moment on its clocks: one line of evidence.jsonl (docs/evidence.md has
+/// the format).
 struct Link {
   Instant at;
   std::vector<FileRecord> files;  ///< those that grew since the previous link, up to this point

@@ -35,7 +35,7 @@ struct CaseRecord {
   compare::Leaves configuration;
 };
 
-/// What the history stores about a run, all of it read from its folder.
+/// A run in the history, read entirely from its folder.
 struct RunRecord {
   std::string folder;  ///< its name within the folder of results
   std::string run_id;  ///< the folder's name if nothing else tells it

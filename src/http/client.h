@@ -83,8 +83,7 @@ struct Exchange {
 
 struct ClientOptions {
   Nanoseconds connect_timeout = std::chrono::seconds(10);
-  Nanoseconds stall_timeout = std::chrono::seconds(60);  ///< without a byte either way; whole
-                                                         ///< seconds
+  Nanoseconds stall_timeout = std::chrono::seconds(60);  ///< without a byte either way; in seconds
   /// In bytes per second. An attempt may take `stall_timeout` plus the time its bytes need at this
   /// rate: a server that drips is treated like a silent one.
   std::uint64_t min_rate = 1024;

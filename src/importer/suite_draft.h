@@ -56,7 +56,7 @@ struct NumberInLine {
 /// The numbers in a line, left to right, that have a label or a unit per second.
 [[nodiscard]] std::vector<NumberInLine> numbers_in(std::string_view line);
 
-/// Which number is the measurement, judging by the words around it: a rate (of data before one of
+/// The index of the measured number, judging by the words around it: a rate (of data before one of
 /// steps), else the time of a step, else a loss, else any other, but never one that counts steps,
 /// epochs or iterations. Nothing if there is none.
 [[nodiscard]] std::optional<std::size_t> likely_metric(const std::vector<NumberInLine>& numbers);

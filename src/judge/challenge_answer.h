@@ -10,8 +10,8 @@
 
 namespace assay::judge {
 
-/// What a run's evidence shows about the challenge in its plan (docs/tester.md). Only the tester
-/// can say whether the challenge is its own.
+/// The evidence of a run about the challenge in its plan (docs/tester.md). Only the tester can say
+/// whether the challenge is its own.
 class ChallengeAnswer {
  public:
   explicit ChallengeAnswer(const plan::Plan& plan);

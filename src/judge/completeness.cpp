@@ -64,7 +64,7 @@ void check_equal_steps(RoundContext& round) {
   round.fact("steps_uneven", static_cast<double>(difference), join(parts, "; "));
 }
 
-// What the agent had received when the rank ended; a process that outlives it may add more.
+// Compares with the agent's count when the rank ended; a process that outlives it may add more.
 void check_received(RoundContext& round) {
   double bytes = 0;
   double steps = 0;

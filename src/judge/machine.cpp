@@ -80,7 +80,7 @@ double used_by_others_s(const Machine& machine) {
     elsewhere = elsewhere || agent->own_elsewhere;
   }
   for (const auto& [pid, seconds] : starters) rest -= seconds;
-  // What a daemon ran for the round counts for the machine but for no process, so only time seen in
+  // A daemon's work for the round counts for the machine but for no process, so only time seen in
   // other programs counts.
   if (elsewhere) rest = std::min(rest, machine.observer().named_s);
   return std::max(0.0, rest);

@@ -195,7 +195,7 @@ struct RoundResult {
   std::optional<double> train_samples{};        ///< per epoch, as FINISHED reports it
   std::vector<Series> series;
   std::vector<Level> levels{};  ///< for the series; not part of result.json
-  /// What each node ran: command, hashes of program, code and image, data, environment.
+  /// Each node's command, hashes of program, code and image, data, environment.
   Json executed = Json::array();
   std::optional<AisRound> ais{};  ///< for an ais-bench workload; its record is in result.json
   std::optional<Experiment> experiment{};  ///< for an AutoML case; not part of result.json
@@ -281,7 +281,7 @@ struct CaseResult {
   [[nodiscard]] bool relaxed() const;
 };
 
-/// What a run's seal shows (docs/evidence.md explains what that proves).
+/// The findings about a run's seal (docs/evidence.md explains what they prove).
 struct RunSeal {
   Soundness state = Soundness::unknown;  ///< unknown: no seal
   std::string text{};                    ///< one sentence without a full stop

@@ -12,8 +12,8 @@ struct ResumeCheck {
   /// Changes to the seal, to what it covers, or to listed files of rounds with a result. Such a run
   /// must not be resumed.
   std::vector<std::string> faults{};
-  /// What can never be shown, because the run ended without a seal or with an unsigned one; later
-  /// seals do not change that.
+  /// Facts that can never be shown, because the run ended without a seal or with an unsigned one;
+  /// later seals do not change that.
   std::vector<std::string> unproven{};
 };
 

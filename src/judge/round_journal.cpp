@@ -127,8 +127,7 @@ AisJobEvidence ais_job(const Json& event) {
   // itself may take up to a second.
   const auto created = time("service_created_ms", 1'000'000);
   constexpr std::int64_t kSame_ns = 1'000'000'000;
-  constexpr std::int64_t kSensible_ns =
-      400'000 * kSame_ns;  // days; anything further off is not a valid time
+  constexpr std::int64_t kSensible_ns = 400'000 * kSame_ns;  // days; beyond it a time is invalid
   if (created && job.prepare.end_ns && job.proc.start_ns) {
     const std::int64_t ahead = *job.prepare.end_ns - *created;
     if (std::abs(ahead) > kSame_ns && std::abs(ahead) < kSensible_ns) {

@@ -121,8 +121,8 @@ std::vector<Span> successive(const RoundContext& round, const Window& whole) {
   return spans;
 }
 
-/// What the ranks report doing in between: the n-th occurrence of each part is taken from the rank
-/// where it ended last. In order, without overlaps.
+/// The ranks' reported activities in between: the n-th occurrence of each part is taken from the
+/// rank where it ended last. In order, without overlaps.
 std::vector<Span> interludes(const RoundContext& round, const Window& within) {
   std::map<std::pair<TimePart, std::size_t>, Window> last;
   for (const RankEvidence& rank : round.evidence.ranks) {

@@ -11,8 +11,8 @@ namespace assay::perflog {
 /// The place of a key in an event.
 enum class Place : std::uint8_t { top, value, metadata, nested };
 
-/// A key's purpose besides being a field. Of several with the same meaning, the later one here is
-/// preferred.
+/// A key's purpose besides being a field. Later entries are preferred to earlier ones with the same
+/// meaning.
 enum class Role : std::uint8_t {
   none,
   event,

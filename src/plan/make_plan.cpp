@@ -264,7 +264,7 @@ const Vendor& vendor_of(const Suite& suite, const Catalog& catalog) {
   return *vendor;
 }
 
-// What makes the suite depend on devices: `vendor: auto`, or its first `procs: devices` or `needs`.
+// The node that depends on devices: `vendor: auto`, or the first `procs: devices` or `needs`.
 Node device_wish(const Suite& suite) {
   if (suite.vendor == kAnyVendor && !suite.vendor_node.is_null()) return suite.vendor_node;
   for (const SuiteCase& wanted : suite.cases) {

@@ -32,7 +32,7 @@ constexpr auto enum_names(LaunchMode /*mode*/) {
       {{per_rank, "per-rank"}, {per_node, "per-node"}, {head, "head"}});
 }
 
-/// What a match of an output metric means.
+/// The meaning of an output metric's match.
 enum class OutputKind {
   number,
   speed,  ///< a progress bar's, "1.50it/s" or "2.00s/it"; the unit is "it/s"

@@ -98,7 +98,7 @@ class Grid {
   const std::vector<WrittenDimension>& dimensions_;
 };
 
-// What a constraint may name: an axis by label or key, or a value that is the same at every point.
+// The names for a constraint: an axis by label or key, or a value that is the same at every point.
 std::optional<Node> fixed_value(const SuiteCase& wanted, const std::string& name) {
   if (name == "nodes") return scalar_at(wanted.node, std::to_string(wanted.nodes));
   if (name == "procs") return scalar_at(wanted.node, std::to_string(wanted.procs));

@@ -50,7 +50,7 @@ struct FolderIdentity {
   }
 };
 
-/// What a rank is about to execute.
+/// The command that a rank is about to execute, and its surroundings.
 struct ExecutionQuery {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;  ///< added to this process's own
@@ -72,8 +72,8 @@ struct ExecutionQuery {
   }
 };
 
-/// What would be executed now: programs and code by content, data by listing, and the environment
-/// as far as it affects results. Values that look like secrets are hidden.
+/// The programs and code by content, data by listing, and environment, as far as it affects
+/// results, that would be used now. Values that look like secrets are hidden.
 struct Execution {
   FileIdentity program;                ///< argv[0] as found by execvp
   std::vector<FileIdentity> files;     ///< source files named by the other words

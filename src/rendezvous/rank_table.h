@@ -132,7 +132,7 @@ struct ServerSpec {
                                      const CheckOptions& options = {},
                                      const std::string& where = {});
 
-/// What a form cannot express of this table, for people: "super-pods", "host_ip of servers".
+/// Parts of this table that a form cannot express, for people: "super-pods", "host_ip of servers".
 [[nodiscard]] std::vector<std::string> lost_in(const RankTable& table, TableForm form);
 
 /// The cloud form's pod name for server `index`, which is its RANK_ID.

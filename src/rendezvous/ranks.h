@@ -32,8 +32,8 @@ struct RankCommand {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;  ///< variables that differ between a node's ranks
   std::vector<std::string> cleanup;        ///< removes what outlives the command; may be empty
-  /// What runs in the container that `argv` starts, and the node's folders in it: path inside →
-  /// path on the node. Nothing: no container.
+  /// The command inside the container that `argv` starts, and the node's folders in it: path inside
+  /// → path on the node. Nothing: no container.
   std::vector<std::string> contained{};
   std::optional<std::map<std::string, std::string>> mounts{};
 };

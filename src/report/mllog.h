@@ -30,8 +30,8 @@ struct MllogContext {
                                        const judge::RoundResult& round,
                                        const MllogContext& context);
 
-/// What MLPerf's compliance checker would object to in that round's log, for people; empty if
-/// nothing is known. Rulesets differ: those that know the benchmark decide.
+/// The objections of MLPerf's compliance checker to that round's log, for people; empty if none is
+/// known. Rulesets differ: those that know the benchmark decide.
 [[nodiscard]] std::vector<std::string> mllog_obstacles(const judge::CaseResult& result,
                                                        const judge::RoundResult& round,
                                                        const MllogContext& context);

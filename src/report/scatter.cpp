@@ -68,7 +68,7 @@ Html front_line(const Scatter& scatter, const Scale& x, const Scale& y) {
   return out;
 }
 
-// Of names that would overlap only the first is kept; the pointer shows them all.
+// Keeps only the first of names that would overlap; the pointer shows them all.
 void drop_crowded_names(std::vector<Scatter::Point>& points, const Scale& x, const Scale& y) {
   constexpr double kAcross = 0.2;  // of the width: a name's size on a phone
   constexpr double kDown = 14;     // the height of a line

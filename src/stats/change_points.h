@@ -27,22 +27,22 @@ inline constexpr std::size_t kMinLevel = 3;
 
 /// Finds where the level of `values` (finite, in order) changed:
 ///
-/// 1. Of more than 256 values, neighbors are put into as many groups, each with its median.
+/// 1. More than 256 values are reduced to 256 groups of neighbors, each represented by its median.
 /// 2. Values are clipped at six robust standard deviations around the median (from the median
-///    absolute difference of neighbors), so that an outlier is no more than that.
-/// 3. The level changes at all when at most a share `false_rate` of 999 random orders of the same
-///    values has a split with as large a difference of the means: that needs no assumption about
-///    their distribution. Where what is left after the split depends on its predecessors, blocks of
-///    neighbors are put in other orders instead of values. For a level that comes back, the same
-///    with the gain of the whole segmentation.
-/// 4. Then the segmentation with the least sum of squares, each change costing 3·ln(n) noise
-///    variances, says where; the same follows within each segment, and for the last 256 values
-///    alone, so that what began lately is not lost in groups.
-/// 5. Each change is tested once more between its neighbors; the medians of both sides have to
-///    differ too, by 2.5 standard errors and by `least_change`.
+///    absolute difference of neighbors), which limits the influence of outliers.
+/// 3. The level changes at all if at most a share `false_rate` of 999 random orders of the same
+///    values has a split with as large a difference of the means; this assumes nothing about their
+///    distribution. If the residuals after the split depend on their predecessors, blocks of
+///    neighbors are permuted instead of values. A level that comes back is tested likewise, with
+///    the gain of the whole segmentation.
+/// 4. The places are those of the segmentation with the smallest sum of squares, in which each
+///    change costs 3·ln(n) noise variances; the same is done within each segment, and for the last
+///    256 values alone, so that a recent change does not get lost in groups.
+/// 5. Each change is tested again between its neighbors; the medians of both sides must differ too,
+///    by 2.5 standard errors and by `least_change`.
 ///
-/// The same values give the same changes. Fewer than eight values have none. About O(n) and 999
-/// times 256 steps for every change.
+/// The same values give the same changes. Fewer than eight values have none. Takes about O(n) plus
+/// 999 times 256 steps for each change.
 [[nodiscard]] std::vector<ChangePoint> find_changes(std::span<const double> values,
                                                     const ChangeOptions& options = {});
 

@@ -43,20 +43,19 @@ inline constexpr std::size_t kMinSteadySteps = 10;
 /// Finds the steady steps of `seconds` (not negative, finite, in training order, without
 /// evaluations), never counting the first `warmup`.
 ///
-/// 1. The steps are put into at most 128 groups of neighbors, of 5 or more. A group's level is its
-///    median: single slow steps, also periodic ones, do not move it.
-/// 2. The groups are split where their level changes: the segmentation with the least sum of
-///    squares, each change costing 3·ln(groups) noise variances (optimal partitioning; the noise
-///    from the median absolute difference of groups that are one, two or three apart).
+/// 1. The steps are divided into at most 128 groups of 5 or more neighbors. A group's level is its
+///    median, which single slow steps, even periodic ones, do not move.
+/// 2. The groups are split where their level changes: by the segmentation with the smallest sum of
+///    squares, in which each change costs 3·ln(groups) noise variances (optimal partitioning; the
+///    noise from the median absolute difference of groups that are one, two or three apart).
 /// 3. Neighboring segments whose levels differ by less than kSteadyTolerance, or by less than four
-///    standard errors, are one level; the most alike ones are joined first. So are two of the same
-///    level with a disturbance between them that moves their mean by less than kSteadyTolerance.
-/// 4. The last level that holds kMinSteadyShare of the groups is the steady one, when at most
-///    kMaxTailShare of the groups follow. At both of its ends, single steps that are off by more
-///    than four robust standard deviations (and 1 %) belong to what lies beyond, unless such steps
-///    also make up a hundredth of the rest.
-/// 5. It drifts when Theil and Sen's slope changes it by more than kDriftTolerance, and by more
-/// than
+///    standard errors, become one level, the most similar ones first. So do two of the same level
+///    with a disturbance between them that moves their mean by less than kSteadyTolerance.
+/// 4. The last level with kMinSteadyShare of the groups is the steady one if at most kMaxTailShare
+///    of the groups follow. At both of its ends, single steps that are off by more than four robust
+///    standard deviations (and 1 %) belong to what lies beyond, unless such steps also make up a
+///    hundredth of the rest.
+/// 5. It drifts if Theil and Sen's slope changes it by more than kDriftTolerance and by more than
 ///    four standard errors.
 ///
 /// Returns nothing without a step after the warm-up, or if a value is not finite. O(n).

@@ -33,7 +33,7 @@ struct ApiLimits {
   std::int64_t open_tests = 1000;              ///< unfinished tests per token
 };
 
-/// What the leaderboard shows in addition to the tests.
+/// The leaderboard's content in addition to the tests.
 struct BoardOptions {
   std::filesystem::path keys;  ///< folder of the evidence::KeyStore with the known keys
   Prices prices{};

@@ -174,8 +174,8 @@ BoardLine line_in(const Statement& row) {
 
 }  // namespace
 
-// Of the tests of a run only one is shown: the newest by whoever sent it first (the key that signed
-// it, else the token).
+// Lists only one test per run: the newest by whoever sent the run first (the key that signed it,
+// else the token).
 void Records::list_run(const std::string& run_id) {
   database_
       .prepare(

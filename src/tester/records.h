@@ -130,8 +130,8 @@ class Records {
   void finish(const TestRecord& test, const std::string& challenge = {},
               const BoardRun* board = nullptr);
 
-  /// The lines of accepted tests. Of the tests of a run only one is included: the newest by whoever
-  /// sent it first (the key that signed it, else the token).
+  /// The lines of accepted tests, with only one test per run: the newest by whoever sent the run
+  /// first (the key that signed it, else the token).
   [[nodiscard]] BoardPage board(const BoardQuery& query, const BoardTerms& terms);
   [[nodiscard]] BoardChoices board_choices();
   /// Puts an accepted test on the board, replacing its earlier lines.

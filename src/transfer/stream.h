@@ -78,7 +78,7 @@ class Receiver {
   /// Whether the end was announced, so that nothing is missing.
   [[nodiscard]] bool complete() const noexcept;
   [[nodiscard]] std::uint64_t files() const noexcept;
-  /// What the sender did not send; known once complete.
+  /// The files that the sender left out; known once complete.
   [[nodiscard]] const LeftOut& left_out() const noexcept;
   /// The bytes of content so far, uncompressed.
   [[nodiscard]] std::uint64_t bytes() const noexcept;

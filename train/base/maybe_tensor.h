@@ -6,7 +6,7 @@
 
 namespace assay::train {
 
-/// What libtorch's functions take for an optional tensor.
+/// The type of libtorch's parameters for an optional tensor.
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
 using MaybeTensor = std::optional<torch::Tensor>;
 #else

@@ -8,7 +8,7 @@ namespace assay::train::cuda {
 // (N·H·W), columns are channels. Training only. `partial` has room for row_blocks() × 2 × columns
 // floats.
 
-/// What a norm uses and keeps for backward; each has `columns` floats.
+/// A norm's values, also kept for backward; each has `columns` floats.
 struct NormState {
   float* mean = nullptr;
   float* inverse = nullptr;  ///< 1 / √(variance + ε)

@@ -210,7 +210,7 @@ void LoaderState<Batch>::make(Reader<Batch>& reader, Chunk& chunk) noexcept {
     error = std::make_exception_ptr(
         Error(ErrorKind::internal, fmt::format("a loader thread failed: {}", other.what())));
   }
-  // Of several errors in a batch, the first row's is reported, whatever the threads' timing.
+  // Reports the first row's error if a batch has several, whatever the threads' timing.
   const std::lock_guard lock(mutex_);
   if (slot.error == nullptr || row < slot.failed_row) {
     slot.error = error;

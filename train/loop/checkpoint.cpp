@@ -46,9 +46,8 @@ std::string other_option(const Json& theirs,
   return {};
 }
 
-// Returns errno of the failure, or 0. libtorch's own writer ends the process when a disk is full,
-// because its destructor throws. So errors are hidden from it and reported once the archive is
-// complete.
+// Returns errno of the failure, or 0. libtorch's own writer ends the process when a disk is full:
+// its destructor throws. So errors are hidden from it until the archive is complete.
 int write_to(torch::serialize::OutputArchive& archive, const fs::path& path) {
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd) return errno;

@@ -45,12 +45,11 @@ struct TrainingState {
 };
 
 /// Checkpoints in a folder: step<N>/model.pt (rank 0: parameters, optimizer), step<N>/rank<r>.pt
-/// (every rank: norm statistics, random numbers), then `latest` names the step. Each file is
-/// written to a temporary name and renamed, with `latest` last of all, so that a crash leaves
-/// either the old checkpoint or the new one. step<N>/info.json has the sizes and checksums of all
-/// files, so that any changed byte is detected. Rank 0 holds `lock`. The two newest are kept. Their
-/// content is what a single rank with the whole model would write, so that a training can resume
-/// with another mesh.
+/// (every rank: norm statistics, random numbers), then `latest` names the step. Files are written
+/// under temporary names and renamed, `latest` last of all: a crash leaves the old checkpoint or
+/// the new one. step<N>/info.json has the sizes and checksums of all files to detect any changed
+/// byte. Rank 0 holds `lock`. The two newest are kept. Their content is what one rank with the
+/// whole model would write, so that a training can resume with another mesh.
 class Checkpoints {
  public:
   /// Creates the folder. Throws Error of kind environment if it cannot be written to, or another

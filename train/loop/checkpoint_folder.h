@@ -11,8 +11,7 @@
 
 namespace assay::train {
 
-// The files of checkpoints, independent of their content: folders step<N>, and `latest`, which
-// names one.
+// The files of checkpoints, whatever their content: folders step<N>, and `latest`, naming one.
 
 [[nodiscard]] std::filesystem::path step_folder(const std::filesystem::path& folder,
                                                 std::int64_t step);

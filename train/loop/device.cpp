@@ -111,8 +111,7 @@ int prepare_device(torch::Device device, Precision precision, std::int64_t threa
                 "threads", fmt::format("use at most {}, or 0", most_threads(usable_cpus())));
   int count = static_cast<int>(threads);
   if (count == 0) {
-    // Ranks on a machine share its CPUs, unless a launcher that binds them has already divided
-    // them.
+    // Ranks on one machine share its CPUs, unless a launcher that binds them has divided these.
     const char* local = std::getenv("LOCAL_WORLD_SIZE");
     const int ranks = local != nullptr ? std::max(1, std::atoi(local)) : place.world_size;
     const char* omp = std::getenv("OMP_NUM_THREADS");

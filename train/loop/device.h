@@ -41,9 +41,8 @@ class DeviceMemory {
 /// From now on, the first computation of a shape times cuDNN's algorithms and keeps the fastest.
 void try_cudnn_algorithms();
 
-/// From now on, the same computation gives the same bits on the same machine: uses only algorithms
-/// that add in a fixed order, and selects none by its speed. Must precede the first computation on
-/// the device.
+/// From now on, the same computation gives the same bits on the same machine: only algorithms that
+/// add in a fixed order, none chosen by speed. Must precede the device's first computation.
 void be_deterministic();
 
 /// The kernels that attention may use on CUDA: "auto" (libtorch's choice), "flash", "cudnn".

@@ -83,8 +83,7 @@ struct Settings {
   /// Options, as in the configuration, that a resumed training must keep: its data, their order,
   /// and the optimizer.
   std::vector<std::pair<std::string, std::string>> kept;
-  /// Options that determine the model's shape, to explain why it differs; several may lead to the
-  /// same shape.
+  /// Options that determine the model's shape, to explain a difference; several may give the same.
   std::vector<std::pair<std::string, std::string>> shaping;
 
   Communicator::Options communicator;

@@ -44,9 +44,9 @@ class StepLoop {
   /// The learning rate of the last step.
   [[nodiscard]] double rate() const { return learning_rate(schedule_, step_); }
 
-  /// Runs forward and backward, without an update, on this number of rows made from the task's
-  /// batch. Leaves gradients at zero; norm statistics and random numbers change. Returns nothing if
-  /// they did not fit.
+  /// Runs forward and backward on this many rows made from the task's batch, without an update.
+  /// Leaves gradients at 0 but changes norm statistics and random numbers. Nothing: they did not
+  /// fit.
   [[nodiscard]] std::optional<BatchTrial> try_batch(std::int64_t rows);
   /// After a step that ran out of memory: the largest half, quarter, … of the last batch whose
   /// backward fits; 0 if none does.

@@ -63,9 +63,8 @@ class Task {
     (factor == 1.0 ? mean : mean * factor).backward();
     return mean.detach();
   }
-  /// Called once, when the model's parameters have been placed in `parameters`, which outlives
-  /// this. Returns the ranks' joint operations for a shared model; nullptr: each rank has the whole
-  /// model.
+  /// Called once, when the model's parameters are in `parameters`, which outlives this. Returns the
+  /// joint operations of ranks that share a model; nullptr: each has the whole model.
   [[nodiscard]] virtual ModelShare* share(FlatParameters& /*parameters*/) { return nullptr; }
   /// Called once after that, when the values are the training's initial ones.
   virtual void bind(FlatParameters& /*parameters*/) {}

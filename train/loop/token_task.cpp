@@ -230,9 +230,8 @@ class TokenTask final : public LoaderTask<data::TokenBatch> {
     return why_not.empty();
   }
 
-  // Whether every backward writes the whole gradient. It does not for an embedding, to whose rows
-  // gradients are added unless the output has overwritten them, or for experts, which may get no
-  // token.
+  // Whether every backward writes the whole gradient: not for an embedding, to whose rows it adds
+  // unless the output has overwritten them, nor for experts, which may get no token.
   [[nodiscard]] bool is_overwritten(const std::string& name) const {
     if (name == kEmbedding)
       return model_->options().tied && model_->share().last(model_->options());

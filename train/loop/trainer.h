@@ -13,8 +13,7 @@ namespace assay::train {
 [[nodiscard]] int train(const Settings& settings, const workload::Place& place,
                         perflog::Writer& log);
 
-/// Reports in FINISHED the value of `batch_size: auto` on this rank's device, as "batch_size" and
-/// "why".
+/// Reports in FINISHED what `batch_size: auto` is on this rank's device: "batch_size" and "why".
 [[nodiscard]] int find_batch(Settings settings, const workload::Place& place, perflog::Writer& log);
 
 /// Runs only the workload's input pipeline, for `max_steps` batches or the epochs.

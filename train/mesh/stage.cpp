@@ -13,7 +13,7 @@ LlamaShare share_of(const LlamaOptions& model, MeshGroups& groups) {
   return share;
 }
 
-// What another stage sends for this part of the batch.
+// Receives another stage's data for this part of the batch.
 torch::Tensor LlamaStage::receive(Communicator& from, std::int64_t stage,
                                   const torch::Tensor& tokens) {
   torch::Tensor into =

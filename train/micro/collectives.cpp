@@ -19,8 +19,7 @@ std::string size_name(double bytes) {
   return fmt::format("{}B", bytes);
 }
 
-// An operation among all ranks, on buffers with this total number of floats, a multiple of their
-// number.
+// An operation among all ranks on buffers of so many floats in total, divisible by their number.
 class Collective {
  public:
   Collective() = default;

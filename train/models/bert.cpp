@@ -21,8 +21,8 @@ torch::Tensor run(torch::nn::Linear& layer, const torch::Tensor& x) {
   return linear(x, layer->weight, layer->bias);
 }
 
-// Tensor cores want a multiple of 8 columns; the product with a vocabulary of 30,522 words takes
-// three times as long without. The columns that are added mean nothing.
+// Tensor cores need a multiple of 8 columns; without it, the product with a vocabulary of 30,522
+// words takes three times as long. The added columns are meaningless.
 torch::Tensor linear_padded(const torch::Tensor& x, const torch::Tensor& weight,
                             const torch::Tensor& bias) {
   constexpr std::int64_t kMultiple = 64;
@@ -33,7 +33,7 @@ torch::Tensor linear_padded(const torch::Tensor& x, const torch::Tensor& weight,
                 torch::constant_pad_nd(bias.to(x.scalar_type()), {0, missing}));
 }
 
-// The type that activations are kept in: what the products of this thread give.
+// The type in which activations are kept: that of this thread's products.
 torch::Tensor as_activation(const torch::Tensor& x) {
   if (!x.is_cuda() || !autocast_enabled(torch::kCUDA)) return x;
   return x.to(autocast_type(torch::kCUDA));
@@ -141,7 +141,7 @@ BertOutput BertImpl::forward(const BertInput& input) {
   const torch::Tensor first = x.select(1, 0);
   output.next = run(next_, torch::tanh(run(pooler_, first)));
   torch::Tensor picked = x.reshape({batch * length, x.size(2)}).index_select(0, input.picked);
-  // A layer norm on the CPU takes only what its weights are; on CUDA autocast does the same.
+  // On the CPU a layer norm only takes its weights' type; on CUDA autocast handles this.
   picked = torch::gelu(run(transform_, picked)).to(transform_norm_->weight.scalar_type());
   picked = transform_norm_->forward(picked);
   output.padded_words = linear_padded(as_activation(picked), words_->weight, decoder_bias_);

@@ -24,21 +24,21 @@ struct BertOptions {
   [[nodiscard]] static BertOptions named(const std::string& size);
 };
 
-/// What BERT reads; all on the model's device.
+/// BERT's inputs, all on the model's device.
 struct BertInput {
   torch::Tensor tokens;    ///< int64 [B, S]
   torch::Tensor segments;  ///< int64 [B, S]
-  torch::Tensor mask;      ///< undefined: all positions count; else additive float [B, 1, 1, S]
-  torch::Tensor picked;    ///< int64 [M]: b · S + position of the tokens to predict
+  torch::Tensor mask;      ///< undefined: all positions count; else additive, float [B, 1, 1, S]
+  torch::Tensor picked;    ///< int64 [M]: b · S + position of each token to predict
 };
 
 struct BertOutput {
-  torch::Tensor words;         ///< logits [M, vocabulary] at the picked positions only
+  torch::Tensor words;         ///< logits [M, vocabulary], only at the picked positions
   torch::Tensor padded_words;  ///< `words` is a view of its first columns
   torch::Tensor next;          ///< logits [B, 2]
 };
 
-/// The mean over the picked positions whose label is not `ignored`; float.
+/// The mean over the picked positions with a label other than `ignored`, as a float.
 [[nodiscard]] torch::Tensor word_loss(const BertOutput& output, const torch::Tensor& labels,
                                       std::int64_t ignored, double smoothing);
 

@@ -31,7 +31,7 @@ ASSAY_CLONES void softmax_row(float* row, std::int64_t begin, std::int64_t end,
   std::fill(row + end, row + length, 0.0F);
 }
 
-// d := p · (d - Σ d · p), 0 outside of begin…end.
+// d := p · (d - Σ d · p), 0 outside begin…end.
 ASSAY_CLONES void softmax_gradient_row(const float* p, float* d, std::int64_t begin,
                                        std::int64_t end, std::int64_t length) {
   float sum = 0;
@@ -69,7 +69,7 @@ struct AttentionShape {
   }
   [[nodiscard]] float scale() const { return 1.0F / std::sqrt(static_cast<float>(width)); }
 
-  // Calls f with an item of the batch and a head of keys, in threads.
+  // Calls f in threads with each item of the batch and head of keys.
   template <typename F>
   void each(const F& f) const {
     at::parallel_for(0, batch * kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -78,7 +78,7 @@ struct AttentionShape {
   }
 };
 
-// The first position that a row may see.
+// The first position visible to a row.
 std::int64_t first_of(const std::int32_t* from, const AttentionShape& s, std::int64_t item,
                       std::int64_t row) {
   return from == nullptr ? 0 : from[item * s.length + row];
@@ -135,7 +135,7 @@ struct CausalAttention : torch::autograd::Function<CausalAttention> {
     s.each([&](std::int64_t item, std::int64_t kv) {
       float* const d = room + (item * s.kv_heads + kv) * s.length * s.length;
       const std::int64_t at = s.k_at(item, kv);
-      float beta = 0;  // the heads that share keys and values add to their gradients
+      float beta = 0;  // heads that share keys and values add to their gradients
       for (std::int64_t head = kv * s.group(); head < (kv + 1) * s.group(); ++head, beta = 1) {
         const float* const rows = p + s.scores_at(item, head);
         const float* const up = dy + s.q_at(item, head);

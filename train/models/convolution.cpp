@@ -10,7 +10,7 @@ torch::Tensor every(const torch::Tensor& x, std::int64_t stride) {
   return x.slice(2, 0, x.size(2), stride).slice(3, 0, x.size(3), stride);
 }
 
-// Every stride-th pixel of every stride-th row: all that a window of 1×1 sees.
+// Every stride-th pixel of every stride-th row: all that a 1×1 window sees.
 struct Subsample : torch::autograd::Function<Subsample> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                std::int64_t stride) {
@@ -29,21 +29,21 @@ struct Subsample : torch::autograd::Function<Subsample> {
   }
 };
 
-// Whether every row (or column) of the window lies on the image somewhere.
+// Whether every row (or column) of the window is on the image in some position.
 bool is_all_used(std::int64_t size, std::int64_t kernel, std::int64_t stride,
                  std::int64_t padding) {
-  const std::int64_t last = (size + 2 * padding - kernel) / stride * stride;  // where it ends
+  const std::int64_t last = (size + 2 * padding - kernel) / stride * stride;  // its last position
   for (std::int64_t at = 0; at < kernel; ++at) {
-    // The first place at which `at` is not before the image.
+    // The first position at which `at` is not before the image.
     const std::int64_t first = at >= padding ? 0 : (padding - at + stride - 1) / stride * stride;
     if (first > last || first + at - padding >= size) return false;
   }
   return true;
 }
 
-// oneDNN's kernels for bfloat16 take channels in pairs. With an odd number they read what is beside
-// the image, or give wrong gradients; and they leave the gradient of an unused part of the window
-// as it was in memory.
+// oneDNN's bfloat16 kernels process channels in pairs. With an odd number they read outside the
+// image or give wrong gradients, and they leave the gradient of an unused part of the window as it
+// was in memory.
 bool fits_bfloat16(const torch::Tensor& x, const torch::Tensor& weight, std::int64_t stride,
                    std::int64_t padding) {
   const std::int64_t kernel = weight.size(2);
@@ -52,7 +52,7 @@ bool fits_bfloat16(const torch::Tensor& x, const torch::Tensor& weight, std::int
          is_all_used(x.size(3), kernel, stride, padding);
 }
 
-// Operators of this thread keep their types while it lives.
+// While it lives, this thread's operators keep their types.
 class NoAutocast {
  public:
   NoAutocast() : was_(autocast_enabled(torch::kCPU)) { set(false); }

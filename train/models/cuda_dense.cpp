@@ -20,13 +20,13 @@ cuda::Matrix tokens_of(const torch::Tensor& x) {
   return {x.size(0), x.size(1)};
 }
 
-// x · weightᵀ + bias, the bias in the product's epilogue.
+// x · weightᵀ + bias, with the bias in the product's epilogue.
 torch::Tensor product(const torch::Tensor& x, const torch::Tensor& weight,
                       const torch::Tensor& bias) {
   return at::addmm(bias.to(x.scalar_type()), x, weight.t());
 }
 
-// The gradient of a weight, which is float: summed and left in float where libtorch can.
+// The gradient of a weight, in float; summed and kept in float if libtorch can.
 torch::Tensor weight_gradient(const torch::Tensor& dy, const torch::Tensor& x) {
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8)
   if (x.scalar_type() != torch::kFloat) return at::mm(dy.t(), x, torch::kFloat);
@@ -53,7 +53,7 @@ cuda::Dropout draw(double rate, torch::Device device) {
   return dropout;
 }
 
-// Room for the bits that a dropout of this matrix keeps; none without one.
+// Room for the kept bits of this matrix's dropout; none without dropout.
 torch::Tensor kept_bits(const torch::Tensor& matrix, float rate) {
   const std::int64_t packs = matrix.numel() / cuda::lanes(cuda::type_of(matrix));
   return torch::empty({rate > 0 ? packs : 0}, matrix.options().dtype(torch::kByte));
@@ -143,7 +143,7 @@ struct LinearGelu : torch::autograd::Function<LinearGelu> {
 };
 
 struct LinearAddNorm : torch::autograd::Function<LinearAddNorm> {
-  // Gives y twice, once for each reader.
+  // Returns y twice, once per reader.
   static variable_list forward(AutogradContext* context, const torch::Tensor& h,
                                const torch::Tensor& weight, const torch::Tensor& bias,
                                const torch::Tensor& skip, const torch::Tensor& norm_weight,

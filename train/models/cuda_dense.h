@@ -4,14 +4,14 @@
 
 namespace assay::train {
 
-// The parts of a transformer on CUDA devices, in training, with the operations between the matrix
-// products in kernels of our own (train/cuda/). Activations are of type x.scalar_type(); weights
-// are float and are rounded to it.
+// The parts of a transformer on CUDA devices, in training, with our own kernels (train/cuda/) for
+// the operations between the matrix products. Activations are of type x.scalar_type(); weights are
+// float and are rounded to it.
 
-/// Whether they can take activations of this type and width.
+/// Whether they support activations of this type and width.
 [[nodiscard]] bool cuda_dense_fits(const torch::Tensor& x, std::int64_t head_width);
 
-/// Queries, keys and values of x: each [batch, heads, length, width] of one packed product.
+/// Queries, keys and values of x, each [batch, heads, length, width], from one packed product.
 [[nodiscard]] std::vector<torch::Tensor> cuda_linear_heads(const torch::Tensor& x,
                                                            const torch::nn::LinearImpl& layer,
                                                            std::int64_t heads);

@@ -9,7 +9,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// The gradient of gate_up, in its place; `y` = silu(gate) · up again, where it is defined.
+// Replaces gate_up with its gradient and, if `y` is defined, recomputes y = silu(gate) · up.
 void turn_into_gradient(const torch::Tensor& gate_up, const torch::Tensor& dy,
                         const torch::Tensor& y) {
   cuda::swiglu_backward(cuda::current_stream(), cuda::type_of(gate_up), {dy.size(0), dy.size(1)},
@@ -17,7 +17,7 @@ void turn_into_gradient(const torch::Tensor& gate_up, const torch::Tensor& dy,
                         y.defined() ? y.data_ptr() : nullptr);
 }
 
-// The weights are arguments so that autograd tells whoever waits for their gradients.
+// The weights are arguments so that autograd notifies those who wait for their gradients.
 struct FeedForward : torch::autograd::Function<FeedForward> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& y,
                                const torch::Tensor& /*gate_up*/, const torch::Tensor& /*down*/,

@@ -15,8 +15,8 @@ cuda::Matrix shape_of_matrix(const torch::Tensor& x) {
 constexpr auto kInputType = at::ScalarType::Float8_e4m3fn;
 constexpr auto kGradientType = at::ScalarType::Float8_e5m2;
 
-// a · bᵀ of [m, k] and [n, k]. Tensor cores add up with some 14 bits when they are `fast`, which
-// sums over thousands of tokens should not.
+// a · bᵀ for [m, k] and [n, k]. With `fast`, tensor cores accumulate with about 14 bits, which
+// should not be used for sums over thousands of tokens.
 torch::Tensor multiplied(const torch::Tensor& a, const torch::Tensor& b,
                          const torch::Tensor& scale_a, const torch::Tensor& scale_b) {
   return at::_scaled_mm(a, b.t(), scale_a, scale_b, {}, {}, torch::kBFloat16,

@@ -8,15 +8,15 @@
 
 namespace assay::train {
 
-/// The scales of all matrices that a model's products in fp8 round, on its device: of each the
-/// largest number of the format over the largest absolute value in the last steps (delayed
-/// scaling), so that a matrix is rounded in the pass that finds its largest value.
+/// The scales of all matrices rounded by a model's fp8 products, on its device: for each, the
+/// format's largest number over the largest absolute value in the last steps (delayed scaling), so
+/// that a matrix is rounded in the same pass that finds its largest value.
 class Fp8Scales {
  public:
-  /// Of `products` weights, each with an input, itself and a gradient.
+  /// For `products` weights, each with an input, the weight itself and a gradient.
   Fp8Scales(std::int64_t products, torch::Device device);
 
-  /// Ends a step: what it has seen counts from now on.
+  /// Ends a step: its values count from now on.
   void advance() const;
 
  private:
@@ -29,12 +29,12 @@ class Fp8Scales {
   torch::Tensor step_;
   torch::Tensor scale_;
   torch::Tensor inverse_;
-  // Whether a matrix has a scale: the first time it is read once more to find one. That happens in
+  // Whether a matrix has a scale: the first time, it is read once more to find one. That happens in
   // a plain step, never while a graph is captured.
   std::vector<bool> known_;
 };
 
-/// A matrix in fp8, as it is and transposed; one may be undefined.
+/// A matrix in fp8, as it is and transposed; either may be undefined.
 struct Fp8Operand {
   torch::Tensor rows;
   torch::Tensor columns;
@@ -45,7 +45,7 @@ struct Fp8Wanted {
 };
 
 /// The products of one weight, y = x · weightᵀ and its two gradients. Inputs and weights are E4M3,
-/// gradients E5M2; what comes out is bf16, a weight's gradient float. Matrices have two dimensions.
+/// gradients E5M2; results are bf16, a weight's gradient float. Matrices have two dimensions.
 class Fp8Product {
  public:
   Fp8Product(std::shared_ptr<Fp8Scales> scales, std::int64_t number)
@@ -56,7 +56,7 @@ class Fp8Product {
 
   [[nodiscard]] Fp8Operand round_input(const torch::Tensor& x, Fp8Wanted wanted) const;
   [[nodiscard]] Fp8Operand round_gradient(const torch::Tensor& dy) const;
-  /// The input silu(gate) · up, of [gate, up] in the columns.
+  /// The input silu(gate) · up, for [gate, up] in the columns.
   [[nodiscard]] Fp8Operand round_swiglu(const torch::Tensor& gate_up, Fp8Wanted wanted) const;
   /// The gradient of gate_up, this product's result, from that of silu(gate) · up.
   [[nodiscard]] Fp8Operand round_swiglu_gradient(const torch::Tensor& gate_up,
@@ -67,7 +67,7 @@ class Fp8Product {
                                       const torch::Tensor& weight) const;
   [[nodiscard]] torch::Tensor input_gradient(const Fp8Operand& dy,
                                              const torch::Tensor& weight) const;
-  /// gradient += dyᵀ · x, or is set to that.
+  /// gradient += dyᵀ · x, or is set to it.
   void add_weight_gradient(torch::Tensor gradient, const Fp8Operand& dy,
                            const torch::Tensor& x_columns, bool overwrite) const;
 
@@ -79,7 +79,7 @@ class Fp8Product {
   [[nodiscard]] torch::Tensor inverse(Role role) const {
     return scales_->inverse_.select(0, place(role)).select(0, 0);
   }
-  // Makes the operand and calls write(matrix to write to); twice when the scale is not known yet.
+  // Makes the operand and calls write(matrix to write to), twice if the scale is not known yet.
   template <typename Write>
   [[nodiscard]] Fp8Operand round(Role role, const torch::Tensor& like, std::int64_t columns,
                                  Fp8Wanted wanted, const Write& write) const;
@@ -89,7 +89,7 @@ class Fp8Product {
   std::int64_t number_;
 };
 
-/// Whether this libtorch and this device have products in fp8.
+/// Whether this libtorch and this device support products in fp8.
 [[nodiscard]] bool has_fp8_products(torch::Device device);
 
 }  // namespace assay::train

@@ -15,7 +15,7 @@
 namespace assay::train {
 namespace {
 
-// libtorch brings a cuBLAS of its own; linking another one could load the wrong of the two.
+// libtorch contains its own cuBLAS; linking another could load the wrong one.
 struct BlasLt {
   template <typename F>
   static F* find(const char* name) {
@@ -58,7 +58,7 @@ void check_blas(cublasStatus_t status, const char* what) {
 constexpr std::int64_t kWorkspaceBytes = 64 << 20;
 constexpr int kAlgorithms = 8;
 
-// A product as cuBLAS sees it, with columns together: outᵀ = op(b)ᵀ · op(a)ᵀ.
+// A product in cuBLAS's view, with contiguous columns: outᵀ = op(b)ᵀ · op(a)ᵀ.
 class Plan {
  public:
   Plan(Transposed which, const torch::Tensor& a, const torch::Tensor& b, const torch::Tensor& out) {
@@ -70,8 +70,8 @@ class Plan {
     flops_ = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
     check_blas(blas().cublasLtMatmulDescCreate(&product_, CUBLAS_COMPUTE_32F, CUDA_R_32F),
                "a product");
-    const cublasOperation_t left = second ? CUBLAS_OP_T : CUBLAS_OP_N;  // of b
-    const cublasOperation_t right = first ? CUBLAS_OP_T : CUBLAS_OP_N;  // of a
+    const cublasOperation_t left = second ? CUBLAS_OP_T : CUBLAS_OP_N;  // for b
+    const cublasOperation_t right = first ? CUBLAS_OP_T : CUBLAS_OP_N;  // for a
     set(CUBLASLT_MATMUL_DESC_TRANSA, left);
     set(CUBLASLT_MATMUL_DESC_TRANSB, right);
     layout(b_, b);
@@ -104,16 +104,16 @@ class Plan {
     check_blas(run_with(algorithms_[best_], a, b, out, workspace), "a product");
   }
 
-  // A device at its power limit takes its clock from what it computes, but not at once: an
-  // algorithm is timed alone, for long enough that its time is the one at the clock which its own
-  // power allows. Those that take short turns have a clock in common, and the one that needs less
-  // power does not win.
+  // A device at its power limit adapts its clock to the computation, but not at once: each
+  // algorithm is timed alone, for long enough to reach the clock that its own power allows.
+  // Algorithms that take short turns would share a clock, and the one that needs less power would
+  // not win.
   void choose(const torch::Tensor& a, const torch::Tensor& b, torch::Tensor& out,
               const torch::Tensor& workspace) {
-    constexpr double kBusyFirst = 0.1;  // seconds: an idle device has a clock that it cannot hold
+    constexpr double kBusyFirst = 0.1;  // seconds: an idle device's clock cannot be sustained
     constexpr double kSettle = 0.025;
     constexpr double kTimed = 0.06;
-    constexpr std::size_t kLeft = 3;  // that are timed again
+    constexpr std::size_t kLeft = 3;  // number of algorithms to time again
     constexpr int kAgain = 2;
     const auto repeat = [&](std::size_t algorithm, double seconds) {
       return seconds_of(algorithms_[algorithm], seconds, a, b, out, workspace);
@@ -138,7 +138,7 @@ class Plan {
     double seconds;
   };
 
-  // Of one product, repeated for about `seconds`; a very long time where it does not work.
+  // The time of one product, repeated for about `seconds`; very long if the algorithm fails.
   [[nodiscard]] double seconds_of(const cublasLtMatmulAlgo_t& algorithm, double seconds,
                                   const torch::Tensor& a, const torch::Tensor& b,
                                   torch::Tensor& out, const torch::Tensor& workspace) const {
@@ -189,7 +189,7 @@ class Plan {
   double flops_ = 0;
 };
 
-// All of a product's sizes: a model has products with results of the same shape and sums of another
+// A product's sizes: a model has products with results of the same shape and sums of different
 // length.
 using PlanKey = std::tuple<int, int, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
@@ -199,7 +199,7 @@ struct Gemms {
   std::map<PlanKey, std::unique_ptr<Plan>> plans;
 };
 
-// One device and one stream: a rank has no more.
+// For one device and one stream: a rank has no more.
 Gemms& gemms() {
   static Gemms all;
   return all;

@@ -4,11 +4,11 @@
 
 namespace assay::train {
 
-/// Whether cuda_cross_entropy() can be given these logits, [rows, at least `classes`].
+/// Whether cuda_cross_entropy() supports these logits, [rows, at least `classes`].
 [[nodiscard]] bool cuda_cross_entropy_fits(const torch::Tensor& logits);
 
-/// Same as torch::cross_entropy_loss with the mean over the rows whose label is not `ignored`, of
-/// the first `classes` columns, in one pass forward and one backward over logits of any type.
+/// Like torch::cross_entropy_loss with the mean over rows with a label other than `ignored`, for
+/// the first `classes` columns, in one forward and one backward pass over logits of any type.
 [[nodiscard]] torch::Tensor cuda_cross_entropy(const torch::Tensor& logits, std::int64_t classes,
                                                const torch::Tensor& labels, std::int64_t ignored,
                                                double smoothing);

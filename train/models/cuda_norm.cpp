@@ -44,7 +44,7 @@ torch::Tensor statistics(const torch::Tensor& x, torch::nn::BatchNorm2dImpl& nor
   return state;
 }
 
-// What backward sums up over rows.
+// The sums over rows for backward.
 struct Sums {
   torch::Tensor partial;
   torch::Tensor dweight;
@@ -61,7 +61,7 @@ struct Sums {
 };
 
 struct NormAct : torch::autograd::Function<NormAct> {
-  // Gives y twice, once for each reader.
+  // Returns y twice, once per reader.
   static variable_list forward(AutogradContext* context, const torch::Tensor& input,
                                const torch::Tensor& weight, const torch::Tensor& /*bias*/,
                                const MaybeTensor& addend, torch::nn::BatchNorm2dImpl* norm,

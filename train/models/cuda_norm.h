@@ -4,16 +4,16 @@
 
 namespace assay::train {
 
-// Batch norm on CUDA devices, in training, by kernels of our own (train/cuda/batch_norm.h).
+// Batch norm on CUDA devices, in training, with our own kernels (train/cuda/batch_norm.h).
 
-/// Whether they can take these tensors.
+/// Whether they support these tensors.
 [[nodiscard]] bool cuda_norm_fits(const torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x);
 
-/// Same as norm_act().
+/// Like norm_act().
 [[nodiscard]] Fork cuda_norm_act(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
                                  const torch::Tensor& addend, bool relu);
 
-/// Same as norm_act_pool().
+/// Like norm_act_pool().
 [[nodiscard]] torch::Tensor cuda_norm_pool(torch::nn::BatchNorm2dImpl& norm,
                                            const torch::Tensor& x);
 

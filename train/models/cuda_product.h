@@ -5,28 +5,28 @@
 
 namespace assay::train {
 
-/// x as a matrix of rows of its last dimension.
+/// x as a matrix with rows of its last dimension.
 [[nodiscard]] torch::Tensor matrix_of(const torch::Tensor& x);
 
 /// x · weightᵀ on a CUDA device within an autograd function, in the activations' type or in fp8.
 /// Matrices have two dimensions.
 class CudaProduct {
  public:
-  /// Of activations like x.
+  /// For activations like x.
   CudaProduct(const Weight& weight, const torch::Tensor& x);
 
   struct Forward {
     torch::Tensor y;
-    torch::Tensor kept;  ///< what backward() wants of the input, or undefined
+    torch::Tensor kept;  ///< backward()'s data from the input, or undefined
   };
   [[nodiscard]] Forward forward(const torch::Tensor& rows, bool keep) const;
-  /// What forward() keeps, of an input that was computed again.
+  /// The data that forward() would keep, for an input that was recomputed.
   [[nodiscard]] torch::Tensor kept(const torch::Tensor& rows) const;
 
-  /// Sees to the weight's gradient and gives the input's.
+  /// Handles the weight's gradient and returns the input's.
   [[nodiscard]] torch::Tensor backward(const torch::Tensor& dy, const torch::Tensor& kept) const;
 
-  /// silu(gate) · up as the input.
+  /// Uses silu(gate) · up as the input.
   [[nodiscard]] Forward forward_swiglu(const torch::Tensor& gate_up, bool keep) const;
 
   [[nodiscard]] const torch::Tensor& rounded() const noexcept { return rounded_; }
@@ -34,7 +34,7 @@ class CudaProduct {
   void add_weight_gradient(const torch::Tensor& dy, const torch::Tensor& kept) const;
   [[nodiscard]] torch::Tensor backward(const Fp8Operand& dy, const torch::Tensor& kept) const;
 
-  /// Between the forward and the backward of an autograd function.
+  /// Passes this from an autograd function's forward to its backward.
   [[nodiscard]] c10::IValue held() const;
   [[nodiscard]] static const CudaProduct& of(const c10::IValue& held);
 
@@ -42,15 +42,15 @@ class CudaProduct {
   torch::Tensor value_;
   torch::Tensor rounded_;
   bool overwrite_;
-  std::shared_ptr<Fp8Product> fp8_;  // null: in the activations' type
+  std::shared_ptr<Fp8Product> fp8_;  // null: uses the activations' type
 };
 
-/// What an autograd function saves of the normed rows that a product reads, two tensors: what the
-/// product keeps of them, or with Keep::selective what they are computed from again.
+/// The two tensors that an autograd function saves for the normalized rows read by a product: what
+/// the product keeps of them, or, with Keep::selective, the inputs for recomputing them.
 [[nodiscard]] torch::autograd::variable_list saved_normed_input(const Normed& in,
                                                                 const torch::Tensor& kept,
                                                                 Keep keep);
-/// What the product keeps, from these two.
+/// The data that the product keeps, from these two.
 [[nodiscard]] torch::Tensor kept_normed_input(const CudaProduct& product,
                                               const torch::Tensor& saved,
                                               const torch::Tensor& norm_weight, double epsilon);

@@ -26,7 +26,7 @@ torch::Tensor cuda_stem(const torch::nn::Conv2dImpl& conv, const torch::Tensor& 
                    x.options().dtype(type), torch::MemoryFormat::ChannelsLast);
   cuda::space_to_depth(cuda::current_stream(), cuda::type_of(regrouped), images, height, width,
                        pixels.data_ptr<float>(), regrouped.data_ptr());
-  // A row and a column of zeros before make the kernel 8×8, which divides by 2.
+  // A leading row and column of zeros make the kernel 8×8, which is divisible by 2.
   const std::int64_t filters = conv.weight.size(0);
   const torch::Tensor kernel = torch::constant_pad_nd(conv.weight, {1, 0, 1, 0})
                                    .view({filters, 3, 4, 2, 4, 2})

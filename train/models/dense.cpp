@@ -11,8 +11,8 @@
 namespace assay::train {
 namespace {
 
-// oneDNN's C interface. Declared here because distributions ship the library with libtorch, but its
-// headers apart; libtorch builds that hide it (PyTorch's own, which have MKL) simply lack the
+// oneDNN's C interface. Declared here because distributions ship the library with libtorch but its
+// headers separately; libtorch builds that hide it (PyTorch's own, which have MKL) simply lack the
 // symbol.
 using Sgemm = int (*)(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k,
                       float alpha, const float* a, std::int64_t lda, const float* b,
@@ -32,7 +32,7 @@ bool is_fast(const torch::Tensor& x) {
          !autocast_enabled(torch::kCPU);
 }
 
-// An autograd function takes an undefined tensor as an empty optional only.
+// An autograd function accepts an undefined tensor only as an empty optional.
 MaybeTensor maybe(const torch::Tensor& tensor) {
   return tensor.defined() ? MaybeTensor(tensor) : MaybeTensor();
 }
@@ -87,13 +87,13 @@ struct FastLinear : torch::autograd::Function<FastLinear> {
   }
 };
 
-// The parts of a packed qkv tensor, and its loops over batch and heads.
+// The parts of a packed qkv tensor, with loops over batch and heads.
 struct Packed {
   std::int64_t batch;
   std::int64_t length;
   std::int64_t heads;
-  std::int64_t width;   // of one head
-  std::int64_t stride;  // floats from one position to the next in qkv
+  std::int64_t width;   // of a single head
+  std::int64_t stride;  // floats between neighboring positions in qkv
 
   explicit Packed(const torch::Tensor& qkv)
       : batch(qkv.size(0)),

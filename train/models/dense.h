@@ -5,15 +5,15 @@
 namespace assay::train {
 
 // Matrix products of the models. On the CPU in single precision they call oneDNN's sgemm, which
-// comes with libtorch: the BLAS that a distribution's libtorch calls may be the reference one,
-// which reaches a thirtieth of the speed. Elsewhere they are libtorch's own operators. Everything
-// here takes part in autograd.
+// comes with libtorch: the BLAS called by a distribution's libtorch may be the reference one, which
+// reaches a thirtieth of the speed. Elsewhere they are libtorch's own operators. Everything here
+// supports autograd.
 
 /// Whether oneDNN's sgemm was found in this process.
 [[nodiscard]] bool has_fast_gemm() noexcept;
 
-/// C (m × n) = op(A) · op(B) + beta · C, row-major with the given leading dimensions. Needs
-/// has_fast_gemm(). Uses all threads, or one when called from within a parallel region.
+/// C (m × n) = op(A) · op(B) + beta · C, row-major with the given leading dimensions. Requires
+/// has_fast_gemm(). Uses all threads, or one if called within a parallel region.
 void fast_gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                float alpha, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
                float beta, float* c, std::int64_t ldc);
@@ -23,12 +23,12 @@ void fast_gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t 
                                    const torch::Tensor& bias);
 
 /// Multi-head self-attention. `qkv` is [B, S, 3, heads, D] (contiguous), `mask` is undefined or
-/// additive over keys, [B, 1, 1, S] (0 or a large negative number). Gives [B, S, heads · D].
-/// `dropout` is applied to the attention probabilities and must be 0 in evaluation.
+/// additive over keys, [B, 1, 1, S] (0 or a large negative number). Returns [B, S, heads · D].
+/// `dropout` applies to the attention probabilities and must be 0 in evaluation.
 [[nodiscard]] torch::Tensor attention(const torch::Tensor& qkv, const torch::Tensor& mask,
                                       double dropout);
 
-/// The same of queries, keys and values, each [B, heads, S, D].
+/// The same for queries, keys and values, each [B, heads, S, D].
 [[nodiscard]] torch::Tensor attention(const std::vector<torch::Tensor>& parts,
                                       const torch::Tensor& mask, double dropout);
 

@@ -7,8 +7,8 @@
 
 namespace assay::train {
 
-/// Ranks that share parts of a model, as the model sees them: what they exchange within forward and
-/// backward. All of them call the same operations in the same order. Nothing here takes part in
+/// Ranks that share parts of a model, in the form used by the model: their exchanges within forward
+/// and backward. All of them call the same operations in the same order. Nothing here supports
 /// autograd; tensors are contiguous.
 class Exchange {
  public:
@@ -19,15 +19,15 @@ class Exchange {
 
   [[nodiscard]] virtual std::int64_t size() const = 0;
   [[nodiscard]] virtual std::int64_t rank() const = 0;
-  /// What each rank gives, [size(), …] of it.
+  /// All ranks' parts: [size(), …].
   [[nodiscard]] virtual torch::Tensor gather(const torch::Tensor& part) = 0;
-  /// Of [size(), …] the part of this rank's number, summed over all ranks.
+  /// The part with this rank's number from [size(), …], summed over all ranks.
   [[nodiscard]] virtual torch::Tensor scatter_sum(const torch::Tensor& parts) = 0;
-  /// In place.
+  /// Operate in place.
   virtual void sum(const torch::Tensor& tensor) = 0;
   virtual void largest(const torch::Tensor& tensor) = 0;
-  /// Sends the first sent[0] rows to rank 0, the next sent[1] to rank 1, …; gives the rows that
-  /// they sent, received[i] of rank i, in their order.
+  /// Sends the first sent[0] rows to rank 0, the next sent[1] to rank 1, …; returns the rows
+  /// received, received[i] from rank i, in order.
   [[nodiscard]] virtual torch::Tensor all_to_all(const torch::Tensor& rows,
                                                  const std::vector<std::int64_t>& sent,
                                                  const std::vector<std::int64_t>& received) = 0;

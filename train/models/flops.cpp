@@ -11,7 +11,7 @@ class Counter {
     flops_.layers.push_back({std::move(name), forward, 2 * forward});
   }
 
-  // Gives the output's extent.
+  // Computes the output's extent.
   struct Extent {
     std::int64_t height;
     std::int64_t width;

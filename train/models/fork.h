@@ -4,9 +4,8 @@
 
 namespace assay::train {
 
-/// One tensor for two readers: the next layer, and the addition that skips it. Where the two have
-/// gradients of their own, one kernel adds and uses them instead of one that adds and one that uses
-/// the sum.
+/// One tensor for two readers: the next layer, and the addition that skips it. If each has its own
+/// gradient, one kernel adds and uses them, instead of one that adds and one that uses the sum.
 struct Fork {
   torch::Tensor main;
   torch::Tensor skip;

@@ -17,8 +17,8 @@ using automl::Layer;
 using automl::LayerKind;
 using automl::Shape;
 
-// AIPerf's pooling has size / stride outputs for every kernel and padding: windows that do not
-// fit are left out, windows that reach beyond the padding see nothing there.
+// AIPerf's pooling has size / stride outputs for any kernel and padding: windows that do not fit
+// are left out, and windows beyond the padding see nothing there.
 torch::Tensor max_pool(const torch::Tensor& x, const Layer& layer, const Shape& out) {
   const std::int64_t kernel = layer.kernel;
   const std::int64_t stride = layer.stride;
@@ -42,7 +42,7 @@ torch::Tensor max_pool(const torch::Tensor& x, const Layer& layer, const Shape& 
   return y;
 }
 
-// The layer that alone reads `node`, when it is of `kind`.
+// The only reader of `node`, if it is of `kind`.
 std::optional<int> sole_reader(const Graph& graph, int node, LayerKind kind) {
   const auto readers = graph.readers(node);
   if (readers.size() != 1 || graph.layers()[readers[0]].kind != kind) return std::nullopt;
@@ -56,7 +56,7 @@ GraphModelImpl::GraphModelImpl(const Graph& graph)
       convs_(graph.layers().size(), nullptr),
       denses_(graph.layers().size(), nullptr),
       norms_(graph.layers().size(), nullptr) {
-  // In the order of execution: FlatParameters' order is then that of backward, reversed.
+  // In execution order, so that FlatParameters' order is the reverse of backward's.
   for (const int id : graph.order()) {
     const Layer& layer = graph.layers()[id];
     const std::string name = std::to_string(id);
@@ -79,8 +79,8 @@ GraphModelImpl::GraphModelImpl(const Graph& graph)
 void GraphModelImpl::plan() {
   const auto layers = graph_.layers();
   const std::size_t count = layers.size();
-  std::vector<bool> covered(count, false);  // executed as a part of another layer's step
-  // A fused step runs where its last layer stands: what it reads is there by then.
+  std::vector<bool> covered(count, false);  // executed as part of another layer's step
+  // A fused step runs at its last layer, when all its inputs exist.
   std::vector<std::optional<Step>> fused(count);
   for (const int id : graph_.order()) {
     if (layers[id].kind != LayerKind::batch_norm) continue;

@@ -8,21 +8,20 @@
 
 namespace assay::train {
 
-/// A network as automl::Graph describes it. Convolutions and dense layers have biases, so that
-/// parameters and norm statistics together are as many as Graph::parameters() counts. Modules are
-/// named by their layer's id ("12.weight").
+/// The network described by an automl::Graph. Convolutions and dense layers have biases, so that
+/// parameters and norm statistics together number Graph::parameters(). Modules are named by their
+/// layer's id ("12.weight").
 ///
-/// A batch norm that nothing else reads is executed together with the add and the ReLU after it;
-/// tensors go as soon as their last reader has run (autograd keeps what backward needs).
+/// A batch norm without other readers is executed together with the following add and ReLU; tensors
+/// are freed once their last reader has run (autograd keeps what backward needs).
 class GraphModelImpl : public torch::nn::Module {
  public:
-  /// Fresh weights from libtorch's generator: convolutions He-normal by their outputs, biases zero,
-  /// norms identity, dense layers as torch::nn::Linear.
+  /// Draws fresh weights with libtorch's generator: convolutions He-normal by their outputs, biases
+  /// zero, norms identity, dense layers as torch::nn::Linear.
   explicit GraphModelImpl(const automl::Graph& graph);
 
-  /// x is [N, channels, H, W] (channels-last is fastest), or [N, channels] for a flat input. Gives
-  /// the output [N, units], or [N, channels, H, W]. A softmax that ends the graph is left to the
-  /// loss.
+  /// x is [N, channels, H, W] (channels-last is fastest), or [N, channels] for a flat input.
+  /// Returns the output [N, units], or [N, channels, H, W]. A final softmax is left to the loss.
   [[nodiscard]] torch::Tensor forward(const torch::Tensor& x);
 
   [[nodiscard]] const automl::Graph& graph() const noexcept { return graph_; }
@@ -32,12 +31,12 @@ class GraphModelImpl : public torch::nn::Module {
   [[nodiscard]] torch::nn::BatchNorm2d& norm(int layer) { return norms_[layer]; }
 
  private:
-  /// One layer, or a batch norm with what is fused to it.
+  /// One layer, or a batch norm with the layers fused to it.
   struct Step {
     int layer = 0;  // the norm of a fused step
     std::array<int, 2> inputs{-1, -1};
     int output = 0;
-    bool relu = false;        // of a norm
+    bool relu = false;        // for a norm
     std::vector<int> unused;  // nodes that nothing reads after this step
   };
   void plan();
@@ -49,7 +48,7 @@ class GraphModelImpl : public torch::nn::Module {
   std::vector<torch::nn::Linear> denses_;
   std::vector<torch::nn::BatchNorm2d> norms_;
   std::vector<Step> steps_;
-  int result_ = 0;                    // the node that forward gives
+  int result_ = 0;                    // the node returned by forward
   std::vector<torch::Tensor> nodes_;  // empty between calls
 };
 TORCH_MODULE(GraphModel);

@@ -42,7 +42,7 @@ torch::Tensor kept(const torch::Tensor& tensor) {
       .contiguous();
 }
 
-// The shape of a part, or empty when the layer has none; a conv's kernel is 0.
+// A part's shape; empty if the layer lacks it; a conv's kernel is given as 0.
 std::vector<std::int64_t> shape_of(const Layer& layer, std::size_t part) {
   switch (layer.kind) {
     case LayerKind::conv:
@@ -62,7 +62,7 @@ bool fits(const Layer& layer, std::size_t part, const std::vector<std::int64_t>&
   std::vector<std::int64_t> wanted = shape_of(layer, part);
   if (wanted.size() == 4 && shape.size() == 4) {
     const std::int64_t side = shape[2];
-    // Only odd kernels above 1 are exchanged for one another.
+    // Only odd kernels above 1 can replace each other.
     const bool free = layer.kernel > 1 && layer.kernel % 2 == 1;
     if (free ? side < 3 || side % 2 == 0 || side > 99 : side != layer.kernel) return false;
     wanted[2] = wanted[3] = side;
@@ -70,7 +70,7 @@ bool fits(const Layer& layer, std::size_t part, const std::vector<std::int64_t>&
   return !wanted.empty() && wanted == shape;
 }
 
-// The middle of a kernel, or a kernel in the middle of zeros.
+// A kernel's middle, or a kernel in the middle of zeros.
 torch::Tensor resized(const torch::Tensor& weight, std::int64_t side) {
   const std::int64_t border = (side - weight.size(2)) / 2;
   if (border == 0) return weight;
@@ -169,7 +169,7 @@ void load_weights(GraphModelImpl& model, const GraphWeights& weights, const std:
 Inherited inherit(const Graph& parent, const GraphWeights& weights,
                   std::span<const automl::Operation> operations) {
   Inherited now{parent, weights};
-  now.weights.resize(parent.layers().size());  // without what is not of the searched graph
+  now.weights.resize(parent.layers().size());  // leaves out what is not in the searched graph
   for (const automl::Operation& operation : operations) {
     const automl::WeightTransfer sources = automl::transfer(now.graph, operation);
     Graph child = automl::apply(now.graph, operation);

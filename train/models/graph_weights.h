@@ -11,27 +11,27 @@
 
 namespace assay::train {
 
-/// The weights of one layer: float, on the CPU, contiguous; undefined where the layer has none or
-/// where a fresh one must be used.
+/// The weights of one layer: float, on the CPU, contiguous; undefined if the layer has none or
+/// needs fresh ones.
 struct LayerTensors {
   torch::Tensor weight;  ///< conv [out, in, k, k], dense [out, in], batch norm [features]
   torch::Tensor bias;
   torch::Tensor mean;  ///< batch norm
   torch::Tensor variance;
 };
-/// By layer id. Kernel sizes may differ from the graph's (automl::with_kernel_size).
+/// Indexed by layer id. Kernel sizes may differ from the graph's (automl::with_kernel_size).
 using GraphWeights = std::vector<LayerTensors>;
 
 /// A copy of the model's weights.
 [[nodiscard]] GraphWeights weights_of(GraphModelImpl& model);
 
-/// Copies `weights` into the model. Layers beyond them, and undefined ones, keep what they have. A
-/// kernel of another size is cut, or put in the middle of zeros: a larger kernel computes the same.
-/// Throws Error of kind config at `where` when a layer's channels differ.
+/// Copies `weights` into the model. Further layers, and undefined ones, keep their values. A kernel
+/// of another size is cut, or placed in the middle of zeros: a larger kernel then computes the
+/// same. Throws Error of kind config at `where` if a layer's channels differ.
 void load_weights(GraphModelImpl& model, const GraphWeights& weights, const std::string& where);
 
-/// The weights of the child that `operations` make of `parent`, so that it computes what the parent
-/// computes; layers whose weights are free are undefined.
+/// The weights of the child made from `parent` by `operations`, so that it computes the same as the
+/// parent; layers with free weights are undefined.
 struct Inherited {
   automl::Graph graph;
   GraphWeights weights;
@@ -39,19 +39,19 @@ struct Inherited {
 [[nodiscard]] Inherited inherit(const automl::Graph& parent, const GraphWeights& weights,
                                 std::span<const automl::Operation> operations);
 
-/// Tensors that are defined, and those that a graph's weights have.
+/// The number of defined tensors, and of those in a graph's weights.
 [[nodiscard]] std::int64_t count_tensors(const GraphWeights& weights);
 [[nodiscard]] std::int64_t count_tensors(const automl::Graph& graph);
-/// SHA-256 of the tensors as their file holds them: two models with the same have the same weights.
+/// SHA-256 of the tensors as stored in a file: models with the same hash have the same weights.
 [[nodiscard]] std::string weights_sha256(const automl::Graph& graph, const GraphWeights& weights);
 
 /// A file: a line "assay-weights 1", a line of JSON (the graph's hash, name and shape of every
-/// tensor, SHA-256 of what follows), then the tensors as little-endian floats. `graph` is the one
-/// that the search knows, before with_kernel_size and with_dropout.
+/// tensor, SHA-256 of the rest), then the tensors as little-endian floats. `graph` is the search's,
+/// before with_kernel_size and with_dropout.
 [[nodiscard]] std::string encode_weights(const automl::Graph& graph, const GraphWeights& weights);
 
-/// Throws Error of kind environment at `where` for bytes that are not such a file, cut or damaged,
-/// of kind config for weights of another graph.
+/// Throws Error of kind environment at `where` if the bytes are not such a file, or truncated or
+/// damaged, of kind config if the weights belong to another graph.
 [[nodiscard]] GraphWeights decode_weights(std::string_view bytes, const automl::Graph& graph,
                                           const std::string& where);
 

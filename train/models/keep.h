@@ -7,11 +7,11 @@
 
 namespace assay::train {
 
-/// What is kept of a block for its backward; the options' names say what is computed again.
+/// The data that a block keeps for its backward; the options' names tell what is recomputed.
 enum class Keep : std::uint8_t {
-  all,        ///< every input of a product, and attention's
-  selective,  ///< what is cheap is computed again: norms and SwiGLU
-  inputs,     ///< only the block's input: all of it is computed again
+  all,        ///< every input of a product, and of attention
+  selective,  ///< recomputes cheap values: norms and SwiGLU
+  inputs,     ///< keeps only the block's input and recomputes everything
 };
 constexpr auto enum_names(Keep) {
   using enum Keep;

@@ -18,10 +18,10 @@ namespace {
 
 constexpr double kLlamaDeviation = 0.02;
 
-// Draws all parameters of the model one after another, and keeps what the share has of each: then
-// every share is of the same model.
+// Draws all of the model's parameters in order and keeps the share's part of each, so that all
+// shares belong to the same model.
 NamedTensors draw(const LlamaOptions& options, const LlamaShare& share, torch::Device device) {
-  // The stream is the sum of 2 · layers branches: each begins that much smaller (GPT-2).
+  // The stream is the sum of 2 · layers branches, each of which starts that much smaller (GPT-2).
   const double last = kLlamaDeviation / std::sqrt(2.0 * static_cast<double>(options.layers));
   std::map<std::string, ParameterCut> own;
   for (ParameterCut& cut : cuts_of(options, share)) own.emplace(cut.name, std::move(cut));
@@ -41,12 +41,12 @@ NamedTensors draw(const LlamaOptions& options, const LlamaShare& share, torch::D
   return values;
 }
 
-// Where autograd goes on from what a block gave.
+// The points from which autograd continues after a block.
 torch::autograd::edge_list roots_of(const Residual& out) {
   return {torch::autograd::impl::gradient_edge(out.x), torch::autograd::impl::gradient_edge(out.h)};
 }
 
-// Uses a unit of a store as long as it exists, and fetches the next one.
+// Uses a unit of a store while it exists, and fetches the next one.
 class UnitUse {
  public:
   UnitUse(UnitStore* store, std::size_t unit, std::size_t next) : store_(store), unit_(unit) {
@@ -145,7 +145,7 @@ torch::Tensor LlamaBlockImpl::mlp(const Normed& in, const Sequences& sequences, 
 }
 
 Residual LlamaBlockImpl::forward(const Residual& in, const Sequences& sequences, Keep keep) const {
-  // What comes from other ranks cannot be computed again from this rank's tokens.
+  // Other ranks' data cannot be recomputed from this rank's tokens.
   const auto gathered = [&](Normed normed) {
     normed.y = gather_sequence(normed.y, tensor_);
     return normed;
@@ -237,7 +237,7 @@ torch::Tensor LlamaImpl::given(const LlamaPass& pass) {
 
 LlamaPass LlamaImpl::forward(const torch::Tensor& tokens, const torch::Tensor& documents,
                              const torch::Tensor& in, double factor, Keep keep) {
-  // Autograd sees one block at a time: each begins with a leaf. What is still to be added to the
+  // Autograd sees one block at a time, each starting with a leaf. The pending addition to the
   // stream is a constant there, because its gradient is the stream's.
   const auto begin = [](const Residual& from) {
     Residual leaf{from.x.detach(), {}};
@@ -286,7 +286,7 @@ torch::Tensor LlamaImpl::loss(LlamaPass& pass, const torch::Tensor& labels, doub
   pass.state = {};
   if (store_ != nullptr) {
     store_->end_gradients(end_unit());
-    // A tied matrix gets the embedding's part too, where that is here.
+    // A tied matrix also gets the embedding's part, if that is here.
     if (!share_.first() && options_.tied) store_->end_gradients(0);
   }
   return losses.sum / static_cast<double>(labels.numel());
@@ -424,7 +424,7 @@ std::vector<std::pair<std::string, torch::Tensor>> LlamaImpl::named_as_hugging_f
       add(down, last);
     };
     if (block.mixture) {
-      // As MixtralForCausalLM.
+      // As in MixtralForCausalLM.
       Mixture experts = block.mixture;
       const auto weights = experts->weights();
       const std::string mixture = name + "block_sparse_moe.";

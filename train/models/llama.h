@@ -18,29 +18,29 @@ namespace assay::train {
 
 class Fp8Scales;
 
-/// The state between two blocks: the residual stream, and what is still to be added to it, which
-/// the next norm does in passing. The gradients of the two are the same.
+/// The state between two blocks: the residual stream, and a pending addition to it, which the next
+/// norm performs on the way. Both have the same gradient.
 struct Residual {
   torch::Tensor x;  ///< [B, S, width]
-  torch::Tensor h;  ///< the same; undefined: nothing
+  torch::Tensor h;  ///< the same shape; undefined: nothing
 };
 
-/// A stream and its norm, with what that can be computed from again.
+/// A stream and its norm, with the inputs for recomputing it.
 struct Normed {
-  torch::Tensor sum;     ///< what was normed
+  torch::Tensor sum;     ///< the norm's input
   torch::Tensor y;       ///< sum / rms(sum) · weight
   torch::Tensor weight;  ///< float
   double epsilon = 0;
 };
 
-/// What all blocks read of a batch, besides activations.
+/// The data of a batch that all blocks read, besides activations.
 struct Sequences {
-  torch::Tensor cosine;  ///< float [S, head / 2], of the angle of each position and pair
+  torch::Tensor cosine;  ///< float [S, head / 2], for the angle of each position and pair
   torch::Tensor sine;
-  /// int32 [B, S]: the first position of the document that each position belongs to, before which
-  /// attention does not look. Undefined: it looks at all earlier positions.
+  /// int32 [B, S]: the first position of each position's document, before which attention does not
+  /// look. Undefined: it sees all earlier positions.
   torch::Tensor from;
-  double balance = 0;  ///< what the gradient of a mixture's loss is multiplied with
+  double balance = 0;  ///< factor for the gradient of a mixture's loss
 };
 
 /// Parameters by their names in the whole model.
@@ -48,11 +48,11 @@ using NamedTensors = std::map<std::string, torch::Tensor>;
 
 class LlamaBlockImpl : public torch::nn::Module {
  public:
-  /// `values` holds the block's parameters, as cut for the share.
+  /// `values` are the block's parameters, already cut for the share.
   LlamaBlockImpl(const LlamaOptions& options, const LlamaShare& share, const NamedTensors& values,
                  std::int64_t layer);
-  /// Of ranks that share matrices each has a part of the tokens, see shared_ops.h. Keep::inputs is
-  /// up to the caller.
+  /// Ranks that share matrices each have part of the tokens, see shared_ops.h. Keep::inputs is the
+  /// caller's responsibility.
   [[nodiscard]] Residual forward(const Residual& in, const Sequences& sequences,
                                  Keep keep = Keep::all) const;
 
@@ -72,67 +72,67 @@ class LlamaBlockImpl : public torch::nn::Module {
 
   LlamaOptions options_;
   Exchange* tensor_;       // nullptr: the block is not shared
-  std::int64_t kv_heads_;  // of this rank
+  std::int64_t kv_heads_;  // this rank's
 };
 TORCH_MODULE(LlamaBlock);
 
 struct HeadGradient;
 
-/// The sum of the losses of a batch's predictions, and the right ones among them.
+/// The sum of the losses of a batch's predictions, and the number of correct ones.
 struct TokenLosses {
   torch::Tensor sum;    ///< float
-  torch::Tensor right;  ///< int64; undefined when they were not asked for
+  torch::Tensor right;  ///< int64; undefined unless requested
 };
 
-/// A part of a batch between its forward and its backward on one rank.
+/// Part of a batch between its forward and its backward on one rank.
 struct LlamaPass {
   struct Segment {
-    /// A leaf: autograd sees one block at a time. h is undefined when it need not be computed
-    /// again.
+    /// A leaf, because autograd sees one block at a time. h is undefined if it need not be
+    /// recomputed.
     Residual in;
-    /// Of what the block gave only its place in the graph is kept; empty: to be computed again.
+    /// Keeps only the place of the block's output in the graph; empty: to be recomputed.
     torch::autograd::edge_list roots;
   };
   Sequences sequences;
-  torch::Tensor embedded;  ///< undefined on ranks that do not begin
+  torch::Tensor embedded;  ///< undefined except on the first rank
   std::vector<Segment> segments;
-  Residual state;  ///< what the last of this rank's blocks gave, a leaf
+  Residual state;  ///< the output of this rank's last block, a leaf
 };
 
 class LlamaImpl : public torch::nn::Module {
  public:
-  /// Random weights, drawn where they are to be: a large model does not fit on the host. Those of a
-  /// share are the whole model's.
+  /// Draws random weights where they will be used, because a large model does not fit on the host.
+  /// A share's weights are the whole model's.
   explicit LlamaImpl(const LlamaOptions& options, torch::Device device = torch::kCPU,
                      const LlamaShare& share = {});
 
-  /// Forward and backward: gives the mean loss of predicting `labels` (int64 [B, S]) from `tokens`
-  /// (int64 [B, S]), and adds `factor` times its gradient to those of the parameters. Logits exist
-  /// for a part of the batch at a time. Of a rank with all blocks.
+  /// Forward and backward: returns the mean loss of predicting `labels` (int64 [B, S]) from
+  /// `tokens` (int64 [B, S]), and adds `factor` times its gradient to the parameters' gradients.
+  /// Holds logits for only part of the batch at a time. Requires all blocks on this rank.
   [[nodiscard]] torch::Tensor train_on(const torch::Tensor& tokens, const torch::Tensor& labels,
                                        const torch::Tensor& documents, double factor,
                                        Keep keep = Keep::all);
 
-  // The same in parts, for ranks with some of the blocks: forward, on the last rank the loss, then
+  // The same in steps, for ranks with some of the blocks: forward, the loss on the last rank,
   // backward.
 
-  /// Before the first part of a batch.
+  /// Must precede the first part of a batch.
   void begin_batch();
-  /// Through this rank's blocks. `in` is what the rank before gives, see given().
+  /// Runs this rank's blocks. `in` is the previous rank's output, see given().
   [[nodiscard]] LlamaPass forward(const torch::Tensor& tokens, const torch::Tensor& documents,
                                   const torch::Tensor& in, double factor, Keep keep);
-  /// What the next rank goes on with: [B, S, width] (of ranks that share matrices, their tokens).
+  /// The input for the next rank: [B, S, width] (with shared matrices, this rank's tokens).
   [[nodiscard]] static torch::Tensor given(const LlamaPass& pass);
   /// On the last rank: the mean loss; `gradient` becomes that of given() by factor · loss.
   [[nodiscard]] torch::Tensor loss(LlamaPass& pass, const torch::Tensor& labels, double factor,
                                    torch::Tensor& gradient);
-  /// Takes the gradient by given(), gives that by `in`; undefined on the first rank.
+  /// Takes the gradient of given() and returns that of `in`; undefined on the first rank.
   [[nodiscard]] torch::Tensor backward(LlamaPass& pass, torch::Tensor gradient);
 
-  /// Without gradients, through all blocks.
+  /// Runs all blocks without gradients.
   [[nodiscard]] TokenLosses losses(const torch::Tensor& tokens, const torch::Tensor& labels,
                                    const torch::Tensor& documents);
-  /// In parts: what the next rank goes on with, and on the last one the losses of that.
+  /// The same in steps: the input for the next rank, and on the last one the losses.
   [[nodiscard]] torch::Tensor evaluate(const torch::Tensor& tokens, const torch::Tensor& documents,
                                        const torch::Tensor& in);
   [[nodiscard]] TokenLosses losses_of(const torch::Tensor& evaluated, const torch::Tensor& labels);
@@ -141,21 +141,21 @@ class LlamaImpl : public torch::nn::Module {
   [[nodiscard]] torch::Tensor logits(const torch::Tensor& tokens,
                                      const torch::Tensor& documents = {});
 
-  /// From now on parameters are in `store` when they are not used; it outlives the model's use.
+  /// From now on, unused parameters are in `store`, which must outlive the model's use.
   void keep_in(UnitStore& store) noexcept { store_ = &store; }
-  /// The unit of UnitStore that a parameter belongs to.
+  /// The UnitStore unit of a parameter.
   [[nodiscard]] std::size_t unit_of(const std::string& parameter) const;
 
-  /// The type that activations have from now on: float, or what weights are rounded to.
+  /// Sets the type of activations: float, or the type to which weights are rounded.
   void compute_in(torch::ScalarType type) noexcept { type_ = type; }
   [[nodiscard]] torch::ScalarType type() const noexcept { return type_; }
-  /// Products of weights with activations in bf16 are in fp8 from now on, where their sizes are
-  /// multiples of 16. Throws Error of kind config where device, libtorch or build do not have them.
+  /// From now on, products of weights with bf16 activations are in fp8 if their sizes are multiples
+  /// of 16. Throws Error of kind config if device, libtorch or build lack support.
   void multiply_in_fp8();
-  /// Every matrix with the name of its parameter, to be given a rounded copy.
+  /// Every matrix with its parameter's name, to receive a rounded copy.
   [[nodiscard]] std::vector<std::pair<std::string, Weight*>> weights();
-  /// The parameters with Hugging Face's names (docs of transformers, LlamaForCausalLM): views of
-  /// those of this model, so that copying into them loads a model. A tied output is left out.
+  /// The parameters under Hugging Face's names (docs of transformers, LlamaForCausalLM), as views
+  /// of this model's, so that copying into them loads a model. Leaves out a tied output.
   [[nodiscard]] std::vector<std::pair<std::string, torch::Tensor>> named_as_hugging_face() const;
 
   [[nodiscard]] const LlamaOptions& options() const noexcept { return options_; }
@@ -169,7 +169,7 @@ class LlamaImpl : public torch::nn::Module {
 
   // Units of UnitStore.
   [[nodiscard]] std::size_t end_unit() const noexcept { return blocks_.size() + 1; }
-  // Where the output matrix is.
+  // The unit of the output matrix.
   [[nodiscard]] std::size_t head_unit() const noexcept { return options_.tied ? 0 : end_unit(); }
 
   [[nodiscard]] TokenLosses head_losses_of(const torch::Tensor& y, const torch::Tensor& labels,
@@ -183,8 +183,8 @@ class LlamaImpl : public torch::nn::Module {
   torch::Tensor norm_;
   Weight output_;
   std::shared_ptr<Fp8Scales> scales_;  // null: no products in fp8
-  UnitStore* store_ = nullptr;         // nullptr: parameters are always there
-  torch::Tensor cosine_;               // of as many positions as were needed
+  UnitStore* store_ = nullptr;         // nullptr: parameters are always available
+  torch::Tensor cosine_;               // for as many positions as needed so far
   torch::Tensor sine_;
 };
 TORCH_MODULE(Llama);

@@ -38,12 +38,12 @@ torch::ScalarType scalar_type_of(TensorType type) {
   }
 }
 
-// Computed from the positions, not learnt: some files have it.
+// Computed from positions rather than learned, but present in some files.
 bool is_rotary_table(const std::string& name) {
   return name.ends_with(".rotary_emb.inv_freq");
 }
 
-// A tied output that the file has all the same.
+// Whether the file contains a tied output anyway.
 bool repeats_embedding(const weights::WeightSet& set, const LlamaOptions& options) {
   const auto head = set.entries().find("lm_head.weight");
   const auto embedding = set.entries().find("model.embed_tokens.weight");
@@ -69,7 +69,7 @@ struct Architecture {
   const char* type;
 };
 
-// Qwen3 is Llama with norms of each head's queries and keys, before their rotation, as ours.
+// Qwen3 is Llama with norms of each head's queries and keys before rotation, like ours.
 Architecture architecture_of(const LlamaOptions& options) {
   if (options.experts > 0 && options.qk_norm)
     return {"AssayMixtralQkNormForCausalLM", "assay_mixtral_qk_norm"};
@@ -78,7 +78,7 @@ Architecture architecture_of(const LlamaOptions& options) {
   return {"LlamaForCausalLM", "llama"};
 }
 
-// Values of config.json that decide what the weights mean.
+// The values of config.json that affect the weights' meaning.
 Json meaning_of(const LlamaOptions& options) {
   Json meaning{{"hidden_size", options.width},
                {"intermediate_size", options.inner},
@@ -144,7 +144,7 @@ void require_llama_config(const fs::path& folder, const LlamaOptions& options,
     throw Error(ErrorKind::environment, "expected an object", path.string(),
                 "copy the model's files again");
   std::vector<std::string> differences;
-  // Older files leave out what has the value that it had then.
+  // Older files omit values that were the defaults of their time.
   const Json defaults{{"head_dim", options.head()},
                       {"hidden_act", "silu"},
                       {"attention_bias", false},
@@ -158,7 +158,7 @@ void require_llama_config(const fs::path& folder, const LlamaOptions& options,
   for (const auto& [key, own] : meaning.items()) {
     const bool said = config.contains(key) && !(config[key].is_null() && key == "head_dim");
     const Json& given = said ? config[key] : member_at(defaults, key.c_str());
-    // Mistral is Llama with a window, which is looked at below.
+    // Mistral is Llama with a window, which is checked below.
     if (key == "model_type" && own == "llama" && given == "mistral") continue;
     if (!same_value(own, given))
       differences.push_back(
@@ -194,7 +194,7 @@ void load_llama(LlamaImpl& model, const fs::path& path, std::int64_t sequence) {
     const weights::WeightSet::Entry& entry = set.entries().at(name);
     const std::span<const std::byte> data = entry.data();
     const torch::ScalarType type = scalar_type_of(entry.info().type);
-    // Aligned memory of our own where the file's is not.
+    // Uses our own aligned memory if the file's is not aligned.
     torch::Tensor source;
     if (reinterpret_cast<std::uintptr_t>(data.data()) % 8 == 0) {
       source = torch::from_blob(const_cast<std::byte*>(data.data()), tensor.sizes(), type);
@@ -202,7 +202,7 @@ void load_llama(LlamaImpl& model, const fs::path& path, std::int64_t sequence) {
       source = torch::empty(tensor.sizes(), type);
       std::memcpy(source.data_ptr(), data.data(), data.size());
     }
-    // As it is to the device, which changes its type: half as much is carried.
+    // Copied to the device unchanged and converted there, which halves the transfer.
     tensor.copy_(source.to(tensor.device()));
     ahead.used(data.size());
   }
@@ -228,7 +228,7 @@ void save_llama(const LlamaImpl& model, const fs::path& folder, TensorType type,
                 std::int64_t shard_bytes) {
   torch::NoGradGuard no_grad;
   const std::vector<std::pair<std::string, torch::Tensor>> named = model.named_as_hugging_face();
-  torch::Tensor held;  // the bytes that are being written
+  torch::Tensor held;  // the bytes being written
   make_directories(folder);
   write_file_atomic(folder / "config.json", llama_config(model.options(), type));
   weights::write_weights(

@@ -69,7 +69,7 @@ struct EmbedTokens : torch::autograd::Function<EmbedTokens> {
     const torch::Tensor dy = rows_of(gradients[0]).to(torch::kFloat);
     const torch::Tensor tokens = saved[0].flatten();
     torch::Tensor gradient = gradient_of(weight);
-    // Adding row by row is slow on the CPU, and a second matrix large on a device.
+    // Adding row by row is slow on the CPU, and a second matrix is large on a device.
     if (dy.device().is_cpu())
       gradient.add_(at::embedding_dense_backward(dy, tokens, weight.size(0), -1, false));
     else
@@ -84,7 +84,7 @@ torch::Tensor normed(const torch::Tensor& x, const torch::Tensor& weight, double
   return (wide * inverse * weight).to(x.scalar_type());
 }
 
-// Which keys each query may see: bool [B or 1, 1, S, S].
+// The keys visible to each query: bool [B or 1, 1, S, S].
 torch::Tensor visible(std::int64_t length, const torch::Tensor& from, torch::Device device) {
   const torch::Tensor at =
       torch::arange(length, torch::TensorOptions(torch::kInt).device(device)).view({1, 1, 1, -1});
@@ -139,7 +139,7 @@ void add_weight_gradient(torch::Tensor weight, const torch::Tensor& dy, const to
   }
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8)
   if (x.is_cuda()) {
-    // Summed and left in float.
+    // Summed and stored in float.
     if (overwrite)
       at::mm_out(gradient, dy.t(), x, torch::kFloat);
     else
@@ -242,11 +242,11 @@ torch::Tensor feed_forward(const Normed& in, const Weight& gate_up, const Weight
 TokenLosses head_losses(const torch::Tensor& y, const Weight& weight, const torch::Tensor& labels,
                         HeadGradient* gradient, bool count_right) {
   torch::NoGradGuard no_grad;
-  // A product of fewer rows is slower; a device has room for larger parts, and each part reads and
-  // writes the matrix's gradient once more.
+  // A product with fewer rows is slower; a device has room for larger parts, and each part reads
+  // and writes the matrix's gradient again.
   const std::int64_t most = y.is_cuda() ? std::int64_t{1} << 32 : std::int64_t{1} << 22;  // logits
   const std::int64_t count = y.size(0);
-  // Rows of a transposed part are long ones of whole cache lines.
+  // In a transposed part, rows are long runs of whole cache lines.
   constexpr std::int64_t kWhole = 1024;
   const std::int64_t fit = std::max<std::int64_t>(64, most / weight.value.size(0));
   const std::int64_t rows = fit >= kWhole ? fit / kWhole * kWhole : fit;

@@ -5,7 +5,7 @@ namespace {
 
 using Range = std::pair<std::int64_t, std::int64_t>;
 
-// This rank's part of each of the ranges that follow each other.
+// This rank's part of each of the consecutive ranges.
 std::vector<Range> parts_of(const std::vector<std::int64_t>& sizes, const LlamaShare& share) {
   std::vector<Range> parts;
   std::int64_t begin = 0;
@@ -21,14 +21,14 @@ class CutList {
  public:
   CutList(const LlamaOptions& model, const LlamaShare& share) : model_(model), share_(share) {}
 
-  // Split along rows or columns, of which several sets follow each other.
+  // A parameter split by rows or columns, of which several sets follow each other.
   void split(const std::string& name, std::vector<std::int64_t> shape, std::int64_t dimension,
              const std::vector<std::int64_t>& sizes, bool counts = true, bool expert = false) {
     ParameterCut cut{name, std::move(shape), dimension, {}, counts, expert};
     cut.ranges = parts_of(sizes, share_);
     cuts.push_back(std::move(cut));
   }
-  // On all ranks of `tensor`; the first one's counts.
+  // Present on all ranks of `tensor`; the first one's counts.
   void whole(const std::string& name, std::vector<std::int64_t> shape) {
     cuts.push_back({name, std::move(shape), 0, {}, share_.tensor_rank() == 0, false});
   }
@@ -96,7 +96,7 @@ std::vector<ParameterCut> cuts_of(const LlamaOptions& model, const LlamaShare& s
   CutList list(model, share);
   const std::vector<std::int64_t> words{model.vocabulary, model.width};
   const bool last = share.last(model);
-  // A tied matrix is in the first and in the last of several stages.
+  // With several stages, a tied matrix is in the first and the last.
   if (share.first() || (last && model.tied))
     list.split("embedding", words, 0, {model.vocabulary}, share.first());
   for (std::int64_t layer = share.first_layer; layer < share.end_layer(model); ++layer)

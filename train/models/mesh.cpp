@@ -24,13 +24,13 @@ std::string divisors_of(std::int64_t number) {
   return out;
 }
 
-// What a mesh shares out along an axis.
+// A quantity that a mesh divides along an axis.
 struct Shared {
   std::int64_t number;
   const char* what;
 };
 
-// The advice holds for all of them, not only for the first that cannot be shared.
+// The advice fits all of them, not only the first that cannot be divided.
 void require_division(std::initializer_list<Shared> all, std::int64_t by, const char* axis) {
   std::int64_t common = 0;
   for (const Shared& one : all) common = std::gcd(common, one.number);

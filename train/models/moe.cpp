@@ -11,7 +11,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// `values`, with `weight` times the gradient of `loss` added in backward.
+// Returns `values`; backward adds `weight` times the gradient of `loss`.
 struct WithLoss : torch::autograd::Function<WithLoss> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& values,
                                const torch::Tensor& /*loss*/, double weight) {
@@ -25,7 +25,7 @@ struct WithLoss : torch::autograd::Function<WithLoss> {
   }
 };
 
-// Rows in another order. Backward puts them back, which is faster than adding them up.
+// Permutes rows. Backward puts them back, which is faster than adding them.
 struct PermuteRows : torch::autograd::Function<PermuteRows> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& rows,
                                const torch::Tensor& order, const torch::Tensor& inverse) {
@@ -38,7 +38,7 @@ struct PermuteRows : torch::autograd::Function<PermuteRows> {
   }
 };
 
-// 1 when all experts are chosen alike by the tokens of each sequence.
+// 1 if each sequence's tokens choose all experts equally.
 torch::Tensor imbalance(const torch::Tensor& p, const torch::Tensor& chosen,
                         std::int64_t sequences) {
   const std::int64_t experts = p.size(1);
@@ -56,8 +56,8 @@ std::vector<std::int64_t> on_host(const torch::Tensor& counts) {
   return {host.data_ptr<std::int64_t>(), host.data_ptr<std::int64_t>() + host.numel()};
 }
 
-// For rows that are sorted by rank and then by expert: their places in the order by expert and then
-// by rank. counts[rank · experts + expert].
+// For rows sorted by rank, then by expert: their positions in the order by expert, then by rank.
+// counts[rank · experts + expert].
 std::vector<std::int64_t> by_expert(const std::vector<std::int64_t>& counts, std::int64_t ranks,
                                     std::int64_t experts) {
   std::vector<std::int64_t> begins(counts.size() + 1);
@@ -104,7 +104,7 @@ std::vector<std::pair<std::string, Weight*>> MixtureImpl::weights() {
   return all;
 }
 
-// Rows sorted by expert, counts[i] of expert i, of this rank's tokens; the same rows' results.
+// This rank's rows sorted by expert, counts[i] for expert i; returns the same rows' results.
 torch::Tensor MixtureImpl::through_experts(const torch::Tensor& rows,
                                            const std::vector<std::int64_t>& counts) const {
   const auto own = static_cast<std::int64_t>(experts_.size());
@@ -152,7 +152,7 @@ torch::Tensor MixtureImpl::forward(const torch::Tensor& y, double balance) const
   gates = gates / gates.sum(1, true);
   if (balance > 0 && torch::GradMode::is_enabled())
     gates = WithLoss::apply(gates, imbalance(p, chosen, y.size(0)), balance);
-  // A row for each token and choice, sorted by expert.
+  // One row per token and choice, sorted by expert.
   const torch::Tensor expert = chosen.flatten();
   const torch::Tensor order = std::get<1>(expert.sort(/*stable=*/true, 0, false));
   const torch::Tensor inverse = order.argsort();

@@ -10,7 +10,7 @@
 
 namespace assay::train {
 
-/// One of the MLPs of a mixture: down(silu(gate) · up).
+/// An MLP of a mixture: down(silu(gate) · up).
 class ExpertImpl : public torch::nn::Module {
  public:
   ExpertImpl(torch::Tensor gate_up_values, torch::Tensor down_values);
@@ -21,20 +21,20 @@ class ExpertImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Expert);
 
-/// A mixture of experts in place of an MLP. The router gives every token a probability for each
-/// expert (softmax, in float); the token goes through the most probable ones, whatever their number
-/// of tokens is: none is dropped. Their results are added with the probabilities, made to sum to 1.
-/// The gradient is also that of `balance` times E · Σ f·p for each sequence (f the experts' shares
-/// of its choices, p their mean probabilities), which is 1 when all are chosen alike. It is of one
-/// sequence so that it does not depend on how a batch is shared out.
+/// A mixture of experts that replaces an MLP. The router gives every token a probability for each
+/// expert (softmax, in float); the token passes the most probable ones, however many tokens these
+/// have: none is dropped. Their results are added, weighted by the probabilities normalized to a
+/// sum of 1. The gradient includes `balance` times E · Σ f·p for each sequence (f: the experts'
+/// shares of its choices, p: their mean probabilities), which is 1 if all are chosen equally. It is
+/// computed per sequence so that it does not depend on how a batch is divided.
 class MixtureImpl : public torch::nn::Module {
  public:
-  /// Gives the values of a parameter of this module by its name in it.
+  /// Returns the values of a parameter of this module by its name in it.
   using Values = std::function<torch::Tensor(const std::string& name)>;
   MixtureImpl(const LlamaOptions& options, const LlamaShare& share, const Values& values);
 
-  /// Of [B, S, width] with all tokens of the sequences. Ranks that share matrices have each a part
-  /// of the sum.
+  /// Takes [B, S, width] with all tokens of the sequences. Ranks that share matrices each return
+  /// part of the sum.
   [[nodiscard]] torch::Tensor forward(const torch::Tensor& y, double balance) const;
   /// All matrices with their names in this module.
   [[nodiscard]] std::vector<std::pair<std::string, Weight*>> weights();

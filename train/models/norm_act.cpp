@@ -16,7 +16,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 struct FusedNormAct : torch::autograd::Function<FusedNormAct> {
-  // Gives y twice, once for each reader.
+  // Returns y twice, once per reader.
   static variable_list forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& weight, const torch::Tensor& bias,
                                const MaybeTensor& addend, torch::nn::BatchNorm2dImpl* norm,
@@ -63,7 +63,7 @@ struct FusedNormAct : torch::autograd::Function<FusedNormAct> {
       gradient.scale = inverse + channels;
       gradient.shift = gradient.scale + channels;
     }
-    // What the addend gets is what the norm gets too.
+    // The addend receives the same gradient as the norm.
     const bool keep = other.defined() || y.defined();
     const torch::Tensor masked = keep ? torch::empty_like(dy) : dy;
     const auto count = static_cast<std::size_t>(channels);

@@ -4,7 +4,7 @@
 
 #include "train/base/torch.h"
 
-// What a fused norm for two readers, on any device, takes from its forward to its backward.
+// The data that a fused norm for two readers passes from forward to backward, on any device.
 
 namespace assay::train {
 
@@ -15,13 +15,13 @@ inline torch::Tensor channels_last(const torch::Tensor& x) {
 struct KeptNorm {
   torch::Tensor x;
   torch::Tensor weight;
-  torch::Tensor state;  ///< per channel, as the device's kernels have it
-  torch::Tensor y;      ///< undefined in backward where x and the state show what relu cut
+  torch::Tensor state;  ///< per channel, in the form of the device's kernels
+  torch::Tensor y;      ///< undefined in backward if x and the state show what relu clipped
   bool relu = false;
   bool has_addend = false;
 };
 
-/// Gives y twice, once for each reader.
+/// Returns y twice, once per reader.
 inline torch::autograd::variable_list keep_for_backward(torch::autograd::AutogradContext* context,
                                                         const KeptNorm& kept) {
   context->set_materialize_grads(false);
@@ -42,7 +42,7 @@ inline KeptNorm kept_for_backward(torch::autograd::AutogradContext* context) {
           context->saved_data["addend"].toBool()};
 }
 
-/// The gradients of the two readers, the defined ones first.
+/// The two readers' gradients, defined ones first.
 inline std::pair<torch::Tensor, torch::Tensor> gradients_of_readers(
     torch::autograd::variable_list gradients) {
   if (!gradients[0].defined()) std::swap(gradients[0], gradients[1]);

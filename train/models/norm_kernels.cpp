@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::int64_t kBlockElements = 1 << 14;
 
-// Adds up distances from an origin near the mean: squares of the values themselves would lose the
-// variance where it is small compared with the mean.
+// Adds distances from an origin near the mean: squares of the values themselves would lose a
+// variance that is small relative to the mean.
 ASSAY_CLONES void add_squares(std::int64_t rows, std::int64_t channels, const float* __restrict x,
                               const float* __restrict origin, float* __restrict sum,
                               float* __restrict square) {
   std::int64_t r = 0;
-  // Four rows at a time: reading and writing the sums costs more than the rows.
+  // Four rows at a time, because reading and writing the sums costs more than the rows.
   for (; r + 4 <= rows; r += 4, x += 4 * channels)
     for (std::int64_t c = 0; c < channels; ++c) {
       const float a = x[c] - origin[c];
@@ -57,17 +57,17 @@ ASSAY_CLONES void transform_add(std::int64_t rows, std::int64_t channels, const 
     }
 }
 
-// Where relu let the value pass.
+// Where relu passed the value.
 enum class Mask { everywhere, where_y, where_x };
 
-// g, or 0. By its bits: from `pass ? g : 0` GCC makes loads that depend on the mask, at half the
+// g or 0, selected by bits: for `pass ? g : 0` GCC makes loads that depend on the mask, at half the
 // speed.
 [[gnu::always_inline]] inline float where(bool pass, float g) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(g) & (pass ? ~0U : 0U));
 }
 
-// Sums of g and g · (x - mean). The pointers are parameters: only there does GCC believe
-// __restrict when it is inlined.
+// Sums of g and g · (x - mean). The pointers are parameters, because only there does GCC respect
+// __restrict after inlining.
 template <Mask kMask, bool kOther, bool kKeep>
 [[gnu::always_inline]] inline void add_products(
     std::int64_t rows, std::int64_t channels, const float* __restrict x, const float* __restrict dy,
@@ -139,7 +139,7 @@ ASSAY_CLONES void input_plain(std::int64_t rows, std::int64_t channels, const fl
 }
 
 struct Blocks {
-  std::int64_t rows;  // of one
+  std::int64_t rows;  // of one block
   std::int64_t count;
 
   explicit Blocks(const NormShape& shape)
@@ -155,7 +155,7 @@ struct Blocks {
   }
 };
 
-// Runs `add(row, rows, first, second)` over all blocks and adds their two sums per channel.
+// Runs `add(row, rows, first, second)` over all blocks and adds up their two sums per channel.
 template <typename F>
 void add_blocks(const NormShape& shape, double* first, double* second, const F& add) {
   const Blocks blocks(shape);

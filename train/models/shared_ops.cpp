@@ -8,7 +8,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// libtorch keeps numbers for backward, and no pointers.
+// libtorch keeps numbers for backward, but no pointers.
 std::int64_t handle_of(Exchange& exchange) {
   return reinterpret_cast<std::int64_t>(&exchange);  // NOLINT
 }
@@ -115,7 +115,7 @@ TokenLosses shared_head_losses(const torch::Tensor& y, const Weight& weight,
     const auto [highest, index] = logits.max(1);
     torch::Tensor largest = highest.clone();
     exchange.largest(largest);
-    // The sum of the exponentials, and the label's logit, of the one rank that has it.
+    // The sum of the exponentials, and the label's logit from the one rank that has it.
     const torch::Tensor wanted = logits.gather(1, place).squeeze(1) * own;
     torch::Tensor p = (logits - largest.unsqueeze(1)).exp_();
     torch::Tensor sums = torch::stack({p.sum(1), wanted});

@@ -13,7 +13,7 @@ std::int64_t aligned(std::int64_t size) {
   return (size + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// A view of `flat` with the parameter's shape, in the format that it is stored in.
+// A view of `flat` with the parameter's shape and storage format.
 torch::Tensor shaped(const torch::Tensor& flat, const torch::Tensor& parameter,
                      bool channels_last) {
   if (!channels_last || parameter.dim() != 4) return flat.view(parameter.sizes());
@@ -80,7 +80,7 @@ void FlatParameters::expect_overwritten(const std::string& name, bool then_added
 }
 
 void FlatParameters::zero_gradients() {
-  // What lies together is one call. Of rounded gradients all are overwritten.
+  // Contiguous gradients are one call. Rounded gradients are all overwritten.
   const GradientRange& range = ranges_.back();
   std::int64_t begin = range.begin;
   const auto zero_to = [&](std::int64_t end) {
@@ -100,7 +100,7 @@ void FlatParameters::round_gradients(torch::ScalarType type) {
   const std::int64_t begin = rest == entries_.end() ? size() : rest->offset;
   if (begin == 0) return;
   const auto options = values_.options();
-  ranges_ = {};  // gives their memory back first
+  ranges_ = {};  // frees their memory first
   for (const Entry& entry : entries_) entry.parameter.mutable_grad() = torch::Tensor();
   ranges_.push_back({0, torch::zeros({begin}, options.dtype(type))});
   ranges_.push_back({begin, torch::zeros({size() - begin}, options)});

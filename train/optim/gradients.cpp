@@ -23,7 +23,7 @@ torch::Tensor gradient_norm(const FlatParameters& parameters) {
   }
   torch::Tensor sum;
   for (const FlatParameters::GradientRange& range : ranges) {
-    // In float whatever they are kept in.
+    // In float, whatever type they are kept in.
     const torch::Tensor norm =
         at::linalg_vector_norm(range.gradients, 2, at::OptionalIntArrayRef(), false, torch::kFloat);
     if (ranges.size() == 1) return norm;
@@ -35,7 +35,7 @@ torch::Tensor gradient_norm(const FlatParameters& parameters) {
 torch::Tensor clip_factor(const torch::Tensor& norm, double limit, double scale) {
   torch::NoGradGuard no_grad;
   if (limit <= 0) return torch::full({}, scale, norm.options());
-  // The smallest norm keeps the division from 0 / 0.
+  // A minimal norm avoids dividing 0 by 0.
   return (limit / (norm * scale).clamp_min(1e-30)).clamp_max(1.0) * scale;
 }
 

@@ -14,7 +14,7 @@
 namespace assay::train {
 namespace {
 
-// One kernel for a whole update; waits for no device.
+// Whether one kernel does the whole update; does not wait for a device.
 bool has_kernel(torch::Device device) {
 #if defined(ASSAY_TRAIN_KERNELS)
   return device.is_cpu() || device.is_cuda();
@@ -28,7 +28,7 @@ float* from(const torch::Tensor& flat, std::int64_t offset) {
 }
 
 #if defined(ASSAY_TRAIN_KERNELS)
-// A factor stays on the device.
+// The factor stays on the device.
 const float* device_factor(const torch::Tensor& factor) {
   return factor.defined() ? factor.data_ptr<float>() : nullptr;
 }
@@ -47,7 +47,7 @@ void update(SgdTerms terms, const torch::Tensor& factor, std::int64_t size,
             std::int64_t part) {
   const torch::Tensor& gradients = parameters.gradients();
   const torch::Tensor& values = parameters.values();
-  const std::int64_t own = begin - part;  // in the state
+  const std::int64_t own = begin - part;  // within the state
 #if defined(ASSAY_TRAIN_KERNELS)
   if (values.is_cuda())
     return cuda::sgd_update(cuda::current_stream(), terms, device_factor(factor), size,
@@ -148,7 +148,7 @@ Optimizer::Optimizer(FlatParameters& parameters, const OptimizerOptions& options
 void Optimizer::step(double rate, const torch::Tensor& factor) {
   torch::NoGradGuard no_grad;
   ++steps_;
-  if (options_.method == "adamw") return adamw(rate, factor);  // rounds as well
+  if (options_.method == "adamw") return adamw(rate, factor);  // also rounds
   if (options_.method == "sgd") {
     sgd(rate, factor);
   } else {
@@ -218,7 +218,7 @@ void Optimizer::adamw(double rate, const torch::Tensor& factor) {
       const std::int64_t size =
           std::min(range.begin + range.size, kept.begin + kept.gradients.numel()) - begin;
       if (size <= 0) continue;
-      // The kernel of the CPU reads floats alone.
+      // The CPU's kernel reads only floats.
       if (fused && (kept.gradients.is_cuda() || kept.gradients.scalar_type() == torch::kFloat)) {
         const AdamTerms terms{
             static_cast<float>(rate),           1,
@@ -241,7 +241,7 @@ void Optimizer::adamw(double rate, const torch::Tensor& factor) {
       const torch::Tensor root = v.sqrt().div_(std::sqrt(correction2)).add_(options_.epsilon);
       value.addcdiv_(m, root, -rate / correction1);
     }
-  // The kernel of a CUDA device has done so.
+  // A CUDA device's kernel has already done so.
   if (!fused || !parameters_.values().is_cuda()) parameters_.round();
 }
 

@@ -18,17 +18,17 @@ struct OptimizerOptions {
   double beta1 = 0.9;     ///< adamw, lamb
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  /// adamw: its two moments are kept in bf16, 4 bytes a parameter instead of 8. A moment is rounded
-  /// up or down by chance, so that its mean is right: a change that is smaller than the distance of
-  /// two numbers is not lost.
+  /// For adamw: keeps its two moments in bf16, 4 bytes per parameter instead of 8. Moments are
+  /// rounded randomly up or down, which keeps their mean right: changes smaller than the distance
+  /// between two numbers are not lost.
   bool small_state = false;
-  /// Composes libtorch operators even where there is an own kernel; for tests.
+  /// Composes libtorch operators even if there is a kernel of our own; for tests.
   bool plain = false;
 };
 
 [[nodiscard]] const std::vector<std::string>& optimizer_methods();
 
-/// Some of the elements of flat parameters.
+/// A range of elements of flat parameters.
 struct FlatRange {
   std::int64_t begin = 0;
   std::int64_t size = 0;
@@ -42,21 +42,21 @@ struct FlatRange {
 /// Neither waits for the device nor allocates on the CPU (sgd, adamw).
 class Optimizer {
  public:
-  /// `parameters` must outlive this. With a `part` only that part of them is updated, and the state
-  /// is that part's: the ranks of a training share the rest. Throws Error of kind config for an
-  /// unknown method, for one that needs whole tensors with a part, and for a small state of
-  /// another than adamw.
+  /// `parameters` must outlive this. With a `part`, only that part is updated, and the state is
+  /// that part's: the ranks divide the rest. Throws Error of kind config for an unknown method, for
+  /// one that needs whole tensors together with a part, and for a small state with another method
+  /// than adamw.
   Optimizer(FlatParameters& parameters, const OptimizerOptions& options);
   Optimizer(FlatParameters& parameters, const OptimizerOptions& options, FlatRange part);
 
-  /// `factor` multiplies the gradients first: a tensor without dimensions (unscaling, clipping), or
-  /// undefined for 1. The gradients may be changed.
+  /// `factor` multiplies the gradients beforehand: a zero-dimensional tensor (unscaling, clipping),
+  /// or undefined for 1. May change the gradients.
   void step(double rate, const torch::Tensor& factor = {});
 
   [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
   void set_steps(std::int64_t steps) noexcept { steps_ = steps; }
   [[nodiscard]] const FlatRange& part() const noexcept { return part_; }
-  /// Names and tensors of the state (of the part), for checkpoints.
+  /// Names and tensors of the (part's) state, for checkpoints.
   [[nodiscard]] const std::vector<std::pair<std::string, torch::Tensor>>& state() const noexcept {
     return state_;
   }

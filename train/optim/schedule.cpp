@@ -16,7 +16,7 @@ const std::vector<std::string>& schedule_shapes() {
 double learning_rate(const ScheduleOptions& options, std::int64_t step) {
   if (step <= options.warmup_steps)
     return options.base * static_cast<double>(step) / static_cast<double>(options.warmup_steps);
-  // 0 for the first step after the warm-up, towards 1 for the last one.
+  // 0 for the first step after the warm-up, approaching 1 for the last one.
   const std::int64_t length = std::max<std::int64_t>(1, options.total_steps - options.warmup_steps);
   const double progress = std::min(
       1.0, static_cast<double>(step - 1 - options.warmup_steps) / static_cast<double>(length));

@@ -47,7 +47,7 @@ float widened(std::uint16_t bits) noexcept {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-// `begin`: of the elements of the whole update.
+// `begin` counts the elements of the whole update.
 ASSAY_CLONES void adamw_range(const AdamTerms& t, std::int64_t begin, std::int64_t size,
                               const float* __restrict gradient, float* __restrict value,
                               std::uint16_t* __restrict first, std::uint16_t* __restrict second) {
@@ -102,7 +102,7 @@ void adamw_update(const AdamTerms& terms, std::int64_t size, const float* gradie
 }
 
 double sum_of_squares(std::int64_t size, const float* values) {
-  // Fixed blocks, so that the number of threads does not change the rounding.
+  // Fixed blocks make the rounding independent of the number of threads.
   const std::int64_t blocks = (size + kGrain - 1) / kGrain;
   if (blocks <= 1) return square_range(size, values);
   std::vector<double> sums(static_cast<std::size_t>(blocks));

@@ -45,7 +45,7 @@ c10::intrusive_ptr<Group> make_group([[maybe_unused]] const workload::Place& pla
 #if defined(ASSAY_TRAIN_GLOO)
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
   const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
-  // A machine's own name often resolves to an address that it cannot be reached at.
+  // A machine's own name often resolves to an unreachable address.
   if (interface != nullptr && *interface != '\0')
     options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForInterface(interface));
   else if (membership.one_host())
@@ -62,7 +62,7 @@ c10::intrusive_ptr<Group> make_group([[maybe_unused]] const workload::Place& pla
 #endif
 }
 
-// The same bytes in a type that Gloo of every version moves; nothing can be computed from them.
+// The same bytes in a type that every version of Gloo can move, though not compute with.
 torch::Tensor movable(const torch::Tensor& tensor, Collectives collectives) {
   return collectives == Collectives::gloo && tensor.scalar_type() == torch::kBFloat16
              ? tensor.detach().view(torch::kHalf)
@@ -76,7 +76,7 @@ class Communicator::Backend {
   c10::intrusive_ptr<Group> group;
 };
 
-// Runs one operation; an exception of libtorch becomes an Error that names the rank at fault.
+// Runs one operation; turns a libtorch exception into an Error that names the rank at fault.
 template <typename F>
 auto Communicator::guarded(const char* what, const F& operation) {
   struct Clock {
@@ -102,8 +102,8 @@ Communicator::Communicator(const workload::Place& place, torch::Device device,
   if (collectives_ == Collectives::nccl && !device.is_cuda())
     throw Error(ErrorKind::config, "NCCL connects CUDA devices only, and this rank is on the CPU",
                 "collectives", "use 'auto' or 'gloo'");
-  // Gloo writes to a rank that has gone without asking for no signal: it would end this one before
-  // it could say which rank that was.
+  // Gloo writes to a lost rank without suppressing the signal, which would end this process before
+  // it could name that rank.
   ::signal(SIGPIPE, SIG_IGN);
   MembershipOptions members = options.membership;
   members.terms += "device: " + torch::DeviceTypeName(device.type(), true) + "\n";
@@ -194,8 +194,8 @@ void Communicator::reduce_scatter(const torch::Tensor& part, const torch::Tensor
     });
     return;
   }
-  // Gloo has none in every version: each rank gets its part of all the others and adds them up,
-  // which sends as much.
+  // Not every version of Gloo has it: each rank gets its part from all others and adds them, which
+  // sends as much.
   const torch::Tensor parts = torch::empty_like(all);
   wait(exchange_parts(parts, all));
   torch::Tensor to = part.view(-1);
@@ -284,7 +284,7 @@ std::vector<std::string> Communicator::gather(const std::string& text) {
   const auto longest = static_cast<std::size_t>(*std::ranges::max_element(sizes));
   std::vector<std::string> texts(ranks);
   if (longest == 0) return texts;
-  std::vector<std::int64_t> characters(ranks * longest);  // of the others 0
+  std::vector<std::int64_t> characters(ranks * longest);  // zero for the others
   for (std::size_t i = 0; i < text.size(); ++i)
     characters[own * longest + i] = static_cast<unsigned char>(text[i]);
   characters = sum(std::move(characters));

@@ -16,12 +16,12 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-// How long a process may take to end by itself once a lost rank is known.
+// How long a process may take to end on its own once a lost rank is known.
 constexpr auto kGrace = std::chrono::seconds(5);
-// How long rank 0 keeps the store up for the others at the end.
+// How long rank 0 keeps the store running for the others at the end.
 constexpr auto kFarewell = std::chrono::seconds(10);
 constexpr auto kPoll = milliseconds(50);
-// How a rank went: by itself, or because of another.
+// Why a rank left: by itself, or because of another.
 constexpr const char* kLeft = "end";
 constexpr const char* kConsequence = "consequence";
 
@@ -44,7 +44,7 @@ c10::intrusive_ptr<c10d::Store> connect(const workload::Place& place, millisecon
       "assay/" + place.attempt, c10::make_intrusive<c10d::TCPStore>(place.master_address, options));
 }
 
-// The first line in which two texts differ, as it is in either.
+// The first line in which two texts differ, from each of them.
 std::pair<std::string, std::string> difference(const std::string& a, const std::string& b) {
   const std::vector<std::string_view> lines_a = split(a, '\n');
   const std::vector<std::string_view> lines_b = split(b, '\n');
@@ -70,7 +70,7 @@ Membership::Membership(const workload::Place& place, const MembershipOptions& op
                        OnLost on_lost)
     : place_(place), options_(options), on_lost_(std::move(on_lost)) {
   const bool serve = place.rank == 0 && !place.launcher_has_store;
-  // Two connections, and the ranks that appear at the last moment.
+  // Allows for two connections, and for ranks that appear at the last moment.
   allow(3 * options.join);
   guard_ = std::thread([this] { guard(); });
   try {
@@ -119,8 +119,8 @@ void Membership::end_guard() {
   guard_.join();
 }
 
-// Counts the time in short pieces: when this process itself was stopped, it is not the others that
-// were silent.
+// Counts time in short pieces, so that a stop of this process does not look like silence of the
+// others.
 void Membership::guard() {
   std::unique_lock lock(mutex_);
   while (!gone_ && allowed_ > milliseconds::zero()) {
@@ -169,7 +169,7 @@ void Membership::join() {
     return;
   }
   while (!store_->check({"verdict"})) {
-    // Rank 0 decides at its own deadline; it began a little earlier or later.
+    // Rank 0 decides at its own deadline, which may be slightly earlier or later.
     if (Clock::now() >= deadline + milliseconds(2000))
       throw Error(ErrorKind::environment,
                   "rank 0 did not let the training begin within " +
@@ -186,7 +186,7 @@ void Membership::join() {
 void Membership::refuse(const std::string& problem, const std::string& where,
                         const std::string& advice) {
   store_->set("verdict", bytes(problem));
-  std::this_thread::sleep_for(milliseconds(500));  // for the others to read it
+  std::this_thread::sleep_for(milliseconds(500));  // lets the others read it
   throw Error(ErrorKind::environment, problem, where, advice);
 }
 
@@ -219,12 +219,12 @@ std::string Membership::name_of(int rank) {
       name += " on " + printable(joined.substr(joined.find(' ') + 1));
     }
   } catch (const std::exception&) {
-    // The store went with rank 0; the number has to do.
+    // The store is gone with rank 0, so the number must do.
   }
   return name;
 }
 
-// Rank 0 informs all ranks, so that they agree. Gives the text of the loss, or "".
+// Rank 0 informs all ranks, so that they agree. Returns the description of the loss, or "".
 std::string Membership::look_for_lost(c10d::Store& store) {
   if (store.check({"lost"})) return text(store.get("lost"));
   return {};
@@ -287,7 +287,7 @@ void Membership::report_failure(const std::string& message) noexcept {
     store_->set(key("fault", place_.rank), bytes(message.substr(0, 400)));
     store_->set("lost", bytes(name_of(place_.rank) + " failed: " + message.substr(0, 400)));
   } catch (const std::exception&) {
-    // Without a store the others will notice by themselves.
+    // Without a store the others will notice on their own.
   }
 }
 
@@ -299,7 +299,7 @@ Error Membership::diagnose(const std::string& what) {
   failed_ = true;
   const Clock::time_point begin = Clock::now();
   try {
-    // This one is leaving because of another: not at fault.
+    // This rank leaves because of another and is not at fault.
     store_->set(key("over", place_.rank), bytes(kConsequence));
     std::vector<std::int64_t> first(static_cast<std::size_t>(place_.world_size), -1);
     const bool look = place_.rank == 0 || place_.launcher_has_store;
@@ -312,8 +312,8 @@ Error Membership::diagnose(const std::string& what) {
       if (!lost.empty()) return make(lost);
       std::this_thread::sleep_for(kPoll);
       if (Clock::now() - begin < enough) continue;
-      // Rank 0 looks after all, and the others after it: it serves the store for a while when it
-      // has left, and tells nobody of itself.
+      // Rank 0 watches all others, which watch only rank 0: it serves the store for a while after
+      // it has left, and reports nothing about itself.
       for (int rank = 0; rank < (look ? place_.world_size : 1); ++rank) {
         if (rank == place_.rank) continue;
         if (store_->check({key("over", rank)})) {
@@ -353,14 +353,13 @@ void Membership::say_goodbye() noexcept {
     store_->set(key("over", place_.rank), bytes(failed_ ? kConsequence : kLeft));
     store_->set(key("gone", place_.rank), bytes("yes"));
     if (place_.rank != 0 || place_.launcher_has_store) return;
-    // The others may still need the store; those that vanished are waited for in
-    // vain, but not long.
+    // The others may still need the store; waiting for vanished ones is futile but short.
     const Clock::time_point deadline = Clock::now() + (failed_ ? kGrace : kFarewell);
     for (int rank = 1; rank < place_.world_size; ++rank)
       while (!store_->check({key("gone", rank)}) && Clock::now() < deadline)
         std::this_thread::sleep_for(kPoll);
   } catch (const std::exception&) {
-    // There is nothing left to notify.
+    // Nobody is left to notify.
   }
 }
 

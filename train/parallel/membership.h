@@ -15,47 +15,47 @@
 
 namespace assay::train {
 
-/// How long things may take; nothing waits without end.
+/// Time limits; no wait is unbounded.
 struct MembershipOptions {
-  /// Time limit for all ranks to appear.
+  /// For all ranks to appear.
   std::chrono::milliseconds join = std::chrono::seconds(120);
-  /// Time between two signs of life of a rank.
+  /// Between two signs of life of a rank.
   std::chrono::milliseconds beat = std::chrono::milliseconds(500);
   /// A rank without a sign of life for this long counts as lost, even if nothing else has failed.
   std::chrono::milliseconds silence = std::chrono::seconds(30);
-  /// After something has failed: how long to look for the rank at fault.
+  /// How long to look for the rank at fault after a failure.
   std::chrono::milliseconds diagnosis = std::chrono::seconds(5);
-  /// What has to be the same on all ranks: lines of `name: value`.
+  /// Settings that must be equal on all ranks: lines of `name: value`.
   std::string terms;
 };
 
-/// The ranks of this training, as they know of each other through a key-value store (a TCPStore,
-/// served by rank 0 or by the launcher). Every rank gives signs of life from a thread of its own;
-/// rank 0 watches all, the others watch rank 0 and what it says. A call of a store whose process is
-/// stopped never returns, so a second thread, which does not call it, watches the first.
+/// Keeps track of the ranks of this training through a key-value store (a TCPStore, served by rank
+/// 0 or by the launcher). Every rank gives signs of life from a separate thread; rank 0 watches
+/// all, the others watch rank 0 and its messages. A call to a store whose process is stopped never
+/// returns, so a second thread that never calls it watches the first.
 class Membership {
  public:
-  /// Called from the watching thread when a rank is lost and this process has not ended by itself
-  /// a while later: it may hang in a collective operation. Must not return.
+  /// Called from the watching thread if a rank is lost and this process has not ended some time
+  /// later: it may hang in a collective operation. Must not return.
   using OnLost = std::function<void(const Error&)>;
 
-  /// Waits until all ranks are there. Throws Error of kind environment that says what is wrong: an
-  /// unreachable master, a port in use, which ranks are missing, whose WORLD_SIZE or terms differ,
-  /// a rank that exists twice.
+  /// Waits until all ranks have appeared. Throws Error of kind environment that describes the
+  /// problem: an unreachable master, a port in use, missing ranks, differing WORLD_SIZE or terms, a
+  /// duplicate rank.
   Membership(const workload::Place& place, const MembershipOptions& options, OnLost on_lost);
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
-  /// Says goodbye. Rank 0 serves the store until the others have done so, for a bounded time.
+  /// Says goodbye. Rank 0 serves the store until the others have too, for a limited time.
   ~Membership();
 
   [[nodiscard]] const c10::intrusive_ptr<c10d::Store>& store() const noexcept { return store_; }
   [[nodiscard]] bool one_host() const noexcept { return one_host_; }
 
-  /// Tells the others that this rank ends because of `message`, its own fault.
+  /// Tells the others that this rank is ending because of `message`, through its own fault.
   void report_failure(const std::string& message) noexcept;
 
-  /// Call this when a collective operation has failed: finds out which rank is gone, and gives an
-  /// Error of kind round_failed that names it. Takes up to options.diagnosis.
+  /// Call this after a collective operation has failed: finds out which rank is gone, and returns
+  /// an Error of kind round_failed that names it. Takes up to options.diagnosis.
   [[nodiscard]] Error diagnose(const std::string& what);
 
  private:
@@ -66,7 +66,7 @@ class Membership {
                            const std::string& advice);
   void watch();
   void guard();
-  /// Sets the time limit, from now on, for the store to answer.
+  /// Sets the store's response time limit from now on.
   void allow(std::chrono::milliseconds time);
   void end_guard();
   void say_goodbye() noexcept;
@@ -80,12 +80,12 @@ class Membership {
   bool one_host_ = false;
   bool failed_ = false;
   c10::intrusive_ptr<c10d::Store> store_;
-  c10::intrusive_ptr<c10d::Store> watch_store_;  // connections are not shared between threads
+  c10::intrusive_ptr<c10d::Store> watch_store_;  // threads do not share connections
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;                    // under mutex_
   bool gone_ = false;                    // under mutex_
-  std::chrono::milliseconds allowed_{};  // under mutex_: for the store to answer
+  std::chrono::milliseconds allowed_{};  // protected by mutex_: the store's time limit
   std::thread watcher_;
   std::thread guard_;
 };

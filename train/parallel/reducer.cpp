@@ -12,7 +12,7 @@ GradientReducer::GradientReducer(FlatParameters& parameters, Communicator& commu
   if (communicator.alone()) return;
   const auto limit = bucket_bytes / static_cast<std::int64_t>(sizeof(float));
   for (const FlatParameters::Entry& entry : parameters.entries()) {
-    // The first bucket is small, so that communication begins early.
+    // A small first bucket starts communication early.
     const std::int64_t most = buckets_.size() == 1 ? limit / 8 : limit;
     Communicator* const ranks = ranks_of ? &ranks_of(entry) : &communicator;
     if (buckets_.empty() || buckets_.back().size >= most || buckets_.back().ranks != ranks)

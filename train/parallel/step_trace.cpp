@@ -14,7 +14,7 @@
 namespace assay::train {
 namespace {
 
-// Nanoseconds, or an event in the device's stream.
+// In nanoseconds, or an event in the device's stream.
 using Moment = std::variant<std::int64_t, std::shared_ptr<c10::Event>>;
 
 struct Span {
@@ -33,12 +33,12 @@ struct Interval {
   double end = 0;
 };
 
-// Of the all-reduces' time, the part within a backward; both sorted by their begin.
+// The part of the all-reduces' time that is within a backward; both are sorted by begin.
 double overlap_of(std::vector<Interval> reduces, const std::vector<Interval>& backwards) {
   std::ranges::sort(reduces, {}, &Interval::begin);
   double total = 0;
   double within = 0;
-  double covered = 0;  // several run at once: every moment counts once
+  double covered = 0;  // counts each moment once, though several run concurrently
   for (const Interval& reduce : reduces) {
     const double begin = std::max(reduce.begin, covered);
     if (reduce.end <= begin) continue;
@@ -56,7 +56,7 @@ struct StepTrace::Spans {
   torch::Device device;
   std::mutex mutex;
   std::vector<Span> all;
-  std::shared_ptr<c10::Event> origin;  // on CUDA: was reached at origin_ns
+  std::shared_ptr<c10::Event> origin;  // on CUDA: reached at origin_ns
   std::int64_t origin_ns = 0;
 
   explicit Spans(torch::Device d) : device(d) {}
@@ -117,7 +117,7 @@ std::size_t StepTrace::begin_all_reduce(std::int64_t bytes) {
 
 void StepTrace::end_all_reduce(std::size_t span, const Pending& pending, Collectives collectives) {
   if (!active_ || !pending.work()) return;
-  // NCCL's callbacks run at once, on a stream that waits for the operation; Gloo's when it is over.
+  // NCCL runs callbacks at once, on a stream that waits for the operation; Gloo at its end.
   pending.work()->getFuture()->addCallback(
       [spans = spans_, span, collectives](c10::ivalue::Future&) {
         const Moment end = collectives == Collectives::nccl ? spans->now() : Moment(mono_now_ns());

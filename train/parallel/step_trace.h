@@ -10,32 +10,32 @@
 
 namespace assay::train {
 
-/// When the parts of a few steps began and ended, on the device: shows whether gradients are summed
-/// while backward still runs. Written as a Chrome trace (Perfetto, chrome://tracing), in which
-/// `otherData.overlap` is the share of the all-reduces' time that lies within backward. One thread
-/// calls; all-reduces may end in others.
+/// Records when the parts of a few steps began and ended on the device, to show whether gradients
+/// are summed while backward is running. Written as a Chrome trace (Perfetto, chrome://tracing), in
+/// which `otherData.overlap` is the fraction of the all-reduces' time that lies within backward.
+/// Called from one thread; all-reduces may end in others.
 class StepTrace {
  public:
   static constexpr std::int64_t kSteps = 3;
 
-  /// Traces kSteps steps from `first_step` on into `path`. The device is waited for when a traced
+  /// Traces kSteps steps, starting at `first_step`, to `path`. Waits for the device when a traced
   /// step begins.
   StepTrace(std::string path, int rank, torch::Device device, std::int64_t first_step);
   StepTrace(const StepTrace&) = delete;
   StepTrace& operator=(const StepTrace&) = delete;
   ~StepTrace();
 
-  /// Writes the file when the last traced step is over. Throws Error of kind environment when it
+  /// Writes the file once the last traced step is over. Throws Error of kind environment if it
   /// cannot be written.
   void begin_step(std::int64_t step);
-  /// Writes what there is, if it was not written yet.
+  /// Writes what has been recorded, unless already written.
   void finish();
 
   void begin_backward();
   void end_backward();
-  /// Before an all-reduce of so many bytes is started; for end_all_reduce().
+  /// Call before starting an all-reduce of this many bytes; the result is for end_all_reduce().
   [[nodiscard]] std::size_t begin_all_reduce(std::int64_t bytes);
-  /// It ends when the device, or Gloo's thread, is done with it.
+  /// Ends when the device, or Gloo's thread, has completed it.
   void end_all_reduce(std::size_t span, const Pending& pending, Collectives collectives);
 
  private:
@@ -47,7 +47,7 @@ class StepTrace {
   torch::Device device_;
   std::int64_t first_step_;
   bool active_ = false;
-  std::shared_ptr<Spans> spans_;  // with the all-reduces that have not ended
+  std::shared_ptr<Spans> spans_;  // with all-reduces still in progress
 };
 
 }  // namespace assay::train

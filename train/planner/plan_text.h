@@ -8,15 +8,15 @@
 
 namespace assay::train::planner {
 
-/// What was asked and what was found, to be shown.
+/// A request and its result, for display.
 struct PlanReport {
   std::string model;  ///< "llama-70b"
   TrainingWork work;
   Cluster cluster;
   std::int64_t devices = 0;
-  std::vector<Plan> plans;     ///< the best first; not empty
-  std::int64_t would_fit = 0;  ///< devices, when nothing fits; 0: no number does
-  bool shorter_fits = false;   ///< when nothing fits: some shorter sequence would
+  std::vector<Plan> plans;     ///< best first; not empty
+  std::int64_t would_fit = 0;  ///< devices needed if nothing fits; 0: no number suffices
+  bool shorter_fits = false;   ///< if nothing fits: some shorter sequence would
 };
 
 [[nodiscard]] std::string to_text(const PlanReport& report);

@@ -11,9 +11,9 @@ namespace assay::train::planner {
 
 namespace {
 
-// Tokens at the loss at a time: train/models never holds the logits of a whole batch.
+// Tokens in the loss at a time: train/models never holds a whole batch's logits.
 constexpr std::int64_t kLossTokens = 2048;
-// A CUDA context, its libraries' work spaces, and what the allocator's blocks leave unused.
+// A CUDA context, its libraries' workspaces, and unused parts of the allocator's blocks.
 constexpr double kRuntime = 2.0 * (1LL << 30);
 constexpr double kBucketBytes = 32.0 * (1LL << 20);
 
@@ -21,12 +21,12 @@ double share(std::int64_t ranks) noexcept {
   return static_cast<double>(ranks - 1) / static_cast<double>(ranks);
 }
 
-// Of one block: the device's part of its experts.
+// For one block: the device's part of its experts.
 std::int64_t expert_parameters(const LlamaOptions& model, const Mesh& mesh) noexcept {
   return 3 * model.width * model.inner * model.experts / mesh.tensor / mesh.expert;
 }
 
-// Of one block without its experts, with what every tensor-parallel device has in full.
+// For one block without its experts, including what every tensor-parallel device has in full.
 std::int64_t common_parameters(const LlamaOptions& model, const Mesh& mesh) noexcept {
   const std::int64_t whole =
       2 * model.width + (model.qk_norm ? 2 * model.head() : 0) + model.experts * model.width;
@@ -38,13 +38,13 @@ std::int64_t block_parameters(const LlamaOptions& model, const Mesh& mesh) noexc
   return common_parameters(model, mesh) + expert_parameters(model, mesh);
 }
 
-// MLPs that a token goes through.
+// The MLPs that a token passes.
 double mlps_of(const LlamaOptions& model) noexcept {
   return model.experts == 0 ? 1 : static_cast<double>(model.chosen);
 }
 
-// Parameters of a device by who has the same ones: all data devices, or, of experts that devices
-// share, every so many of them.
+// A device's parameters by who else has them: all data devices, or, for shared experts, only some
+// of them.
 struct SharedParameters {
   double common = 0;
   double experts = 0;
@@ -58,7 +58,7 @@ SharedParameters shared_parameters(const LlamaOptions& model, const Mesh& mesh) 
   return local;
 }
 
-// With experts that devices share, ZeRO 1 shares out gradients too.
+// If devices share experts, ZeRO 1 divides gradients too.
 int zero_of(const Mesh& mesh) noexcept {
   return mesh.expert > 1 && mesh.zero == 1 ? 2 : mesh.zero;
 }
@@ -101,20 +101,20 @@ void require_batch(const TrainingWork& work, const Mesh& mesh) {
 std::int64_t local_parameters(const LlamaOptions& model, const Mesh& mesh) noexcept {
   const std::int64_t blocks = model.layers / mesh.pipeline * block_parameters(model, mesh);
   const std::int64_t embedding = model.embedding_parameters() / mesh.tensor;
-  // With several stages the first and the last have one matrix each: a tied one is in both.
+  // With several stages, the first and the last have one matrix each: a tied one is in both.
   const std::int64_t ends = mesh.pipeline > 1 || model.tied ? embedding : 2 * embedding;
   return blocks + ends + model.width;
 }
 
 double kept_per_token(const LlamaOptions& model, const Mesh& mesh, Keep keep,
                       Numbers numbers) noexcept {
-  // Of the width: the stream and what is still to be added to it at the block's begin; then at each
-  // norm the sum and the result, and what attention gives. Of attention: queries, keys and values,
-  // and the first two turned. Then gate and up, and their product.
+  // In units of the model's width: the stream and the pending addition at the start of the block;
+  // at each norm the sum and the result, and attention's output. For attention: queries, keys and
+  // values, and the first two rotated. Then gate and up, and their product.
   const auto width = static_cast<double>(model.width);
   const auto qkv = static_cast<double>(model.qkv());
   const auto turned = static_cast<double>((model.heads + model.kv_heads) * model.head());
-  // Of a mixture all that of each chosen expert, and its rows before and after.
+  // For a mixture, all of this for each chosen expert, plus its rows before and after.
   const double mlps = mlps_of(model);
   const double inner = static_cast<double>(model.inner) * mlps;
   double elements = 2 * width;
@@ -136,34 +136,34 @@ MemoryPlan memory_of(const TrainingWork& work, const Mesh& mesh, Keep keep) noex
             local.experts / static_cast<double>(parts ? mesh.data / mesh.expert : 1));
   };
   MemoryPlan memory;
-  // ZeRO 1 shares out the moments alone: all ranks update from whole weights.
+  // ZeRO 1 divides only the moments: all ranks update from complete weights.
   memory.optimizer = of_parameters(bytes.moments, 1) + of_parameters(bytes.master, 2);
   memory.gradients = of_parameters(bytes.gradient, 2);
-  // Gradients that nobody adds to are kept as they are multiplied: not the embedding's, nor those
-  // of experts, nor of what comes after them in memory.
+  // Gradients without further additions are kept in the products' type: not the embedding's, nor
+  // those of experts, nor any that follow these in memory.
   if (work.numbers == Numbers::mixed && mesh.devices() == 1 && work.micro_batches(mesh) == 1 &&
       work.model.experts == 0)
     memory.gradients -= static_cast<double>(bytes.gradient - bytes.activation) *
                         (local.common - static_cast<double>(work.model.embedding_parameters()));
   memory.weights = of_parameters(bytes.weight, 3);
-  // 1F1B: the first stage begins as many micro-batches as there are stages before the first
+  // 1F1B: the first stage starts as many micro-batches as there are stages before its first
   // backward.
   const auto in_flight = static_cast<double>(std::min(mesh.pipeline, work.micro_batches(mesh)));
   const auto layers = static_cast<double>(work.model.layers / mesh.pipeline);
   const double tokens = tokens_of(work);
   memory.activations =
       layers * in_flight * tokens * kept_per_token(work.model, mesh, keep, work.numbers);
-  // The block that is being computed again keeps everything.
+  // The block being recomputed keeps everything.
   if (keep != Keep::all)
     memory.activations += tokens * (kept_per_token(work.model, mesh, Keep::all, work.numbers) -
                                     kept_per_token(work.model, mesh, keep, work.numbers));
-  // Logits and their gradient, in fp32 and as they are multiplied.
+  // Logits and their gradient, in fp32 and in the products' type.
   memory.logits = std::min(tokens, static_cast<double>(kLossTokens)) *
                   static_cast<double>(work.model.vocabulary / mesh.tensor) *
                   static_cast<double>(4 + bytes.activation);
   const auto block = static_cast<double>(block_parameters(work.model, mesh));
   if (mesh.data > 1) memory.buffers = 2 * kBucketBytes;
-  // The block that computes, the next one on its way, and a block's gradients on theirs.
+  // The computing block, the next one in transit, and a block's gradients in transit.
   if (mesh.data > 1 && mesh.zero >= 2)
     memory.buffers += block * static_cast<double>(bytes.gradient);
   if (mesh.data > 1 && mesh.zero == 3)
@@ -196,12 +196,12 @@ StepPlan step_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
   step.tokens = static_cast<double>(work.sequences(mesh) * work.sequence);
   step.flops = work.model.flops_per_token(work.sequence) * step.tokens /
                static_cast<double>(mesh.data) / devices_a_replica;
-  // Forward is a third of it; what is computed again is the blocks' forward, or nearly nothing.
+  // Forward is a third of it; recomputation is the blocks' forward, or almost nothing.
   const double again = keep == Keep::inputs ? 1.0 / 3 : 0;
   step.compute_s = step.flops * (1 + again) / (cluster.flops * cluster.efficiency);
 
   const auto layers = static_cast<double>(work.model.layers / mesh.pipeline);
-  // What devices with the same parameters send to each other.
+  // The bytes that devices with the same parameters send each other.
   const auto sent = [&](double parameters, std::int64_t devices) {
     const double gradients = parameters * static_cast<double>(bytes.gradient);
     const double weights = parameters * static_cast<double>(bytes.weight);
@@ -210,7 +210,7 @@ StepPlan step_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
         return share(devices) * 2 * gradients;
       case 1:
         return share(devices) * (gradients + weights);
-      // Shares of gradients and weights are gathered and given away in each micro-batch.
+      // Shares of gradients and weights are gathered and scattered in each micro-batch.
       case 2:
         return share(devices) * (micro * gradients + weights);
       default:
@@ -220,8 +220,8 @@ StepPlan step_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
   const SharedParameters local = shared_parameters(work.model, mesh);
   step.data_bytes = sent(local.common, mesh.data) + sent(local.experts, mesh.data / mesh.expert);
 
-  // With sequence parallel: forward gathers before and scatters after attention and the MLP,
-  // backward the same, and gathers again what it needs for the weights' gradients.
+  // With sequence parallelism, forward gathers before and scatters after attention and the MLP;
+  // backward does the same, and gathers again for the weights' gradients.
   const double block = tokens_of(work) * static_cast<double>(work.model.width) *
                        static_cast<double>(bytes.activation);
   const double passes = keep == Keep::inputs ? 14 : 10;
@@ -252,8 +252,8 @@ Plan plan_of(const TrainingWork& work, const Mesh& mesh, Keep keep,
 
 namespace {
 
-// The meshes of so many devices that divide the model, the batch and a sequence, in no order, until
-// `visit` gives false.
+// Visits, in no particular order, the meshes of this many devices that divide the model, the batch
+// and a sequence, until `visit` returns false.
 template <class Visit>
 void each_mesh(const TrainingWork& work, std::int64_t devices, const Cluster& cluster,
                const Visit& visit) {
@@ -305,7 +305,7 @@ std::vector<Plan> all_plans(const TrainingWork& work, std::int64_t devices,
     return true;
   });
   const auto order = [](const Plan& plan) {
-    // What does not fit: the smallest first. A step is compared per token: batches differ.
+    // If none fits, the smallest is first. Steps are compared per token, because batches differ.
     const double cost = plan.fits ? plan.step.step_s() / plan.step.tokens : plan.memory.total();
     return std::tuple(!plan.fits, cost, plan.mesh.tensor, plan.mesh.pipeline, plan.mesh.zero,
                       plan.keep);

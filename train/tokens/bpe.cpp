@@ -17,7 +17,7 @@ namespace assay::train::tokens {
 namespace {
 
 constexpr std::size_t kKnownSlots = std::size_t{1} << 16;  // 4 MiB
-// Above it, looking for the lowest rank again after each merge takes longer than a queue.
+// In longer pieces, searching for the lowest rank after each merge takes longer than using a queue.
 constexpr std::size_t kShort = 48;
 constexpr const char* kWantedFile = "give the tokenizer.json of a byte-level BPE";
 constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();
@@ -53,7 +53,7 @@ Bpe::Bpe(BpeParts parts, const std::string& where) : parts_(std::move(parts)) {
   if (parts_.whole_words)
     for (std::size_t id = 0; id < parts_.tokens.size(); ++id)
       words_.try_emplace(parts_.tokens[id], static_cast<std::int32_t>(id));
-  // A special token is no token of text, though its bytes may be.
+  // A special token is not a text token, even if its bytes appear in text.
   for (const SpecialToken& token : parts_.special) words_.erase(token.text);
   words_.erase("");
   for (const AddedToken& token : parts_.added)
@@ -100,7 +100,7 @@ void Bpe::index_bytes(const std::string& where) {
   for (const AddedToken& token : parts_.added) is_added[static_cast<std::size_t>(token.id)] = true;
   for (std::size_t id = 0; id < parts_.tokens.size(); ++id)
     if (!is_added[id]) take(id);
-  // An added token of one byte may be the vocabulary's own for it.
+  // An added token of one byte may be the vocabulary's token for that byte.
   for (const AddedToken& token : parts_.added) take(static_cast<std::size_t>(token.id));
   if (const auto missing = std::ranges::find(byte_ids_, -1); missing != byte_ids_.end())
     throw Error(ErrorKind::config,
@@ -117,7 +117,7 @@ void Bpe::index_merges() {
     std::size_t at = scatter(key) & (slots_.size() - 1);
     while (slots_[at].pair != ~std::uint64_t{0} && slots_[at].pair != key)
       at = (at + 1) & (slots_.size() - 1);
-    // A repeated one has the rank of the last, as in Hugging Face's tokenizers.
+    // A repeated merge has the last one's rank, as in Hugging Face's tokenizers.
     slots_[at] = {key, static_cast<std::int32_t>(rank), merge.result};
   }
 }
@@ -167,8 +167,8 @@ void BpeEncoder::encode(std::string_view text, std::vector<std::int32_t>& ids) {
   encode_around(text, 0, ids);
 }
 
-// The text between the added tokens of this pass is looked through by the next one; what the last
-// one leaves is cut into pieces, as if nothing were beside it.
+// The next pass searches the text between this pass's added tokens; the text left by the last pass
+// is cut into pieces as if nothing were beside it.
 void BpeEncoder::encode_around(std::string_view text, std::size_t pass,
                                std::vector<std::int32_t>& ids) {
   if (pass < bpe_.added_.size()) {
@@ -218,7 +218,7 @@ void BpeEncoder::encode_piece(std::string_view piece, std::vector<std::int32_t>&
 void BpeEncoder::merge_short(std::string_view piece, std::vector<std::int32_t>& ids) {
   struct Part {
     std::int32_t id;
-    std::int32_t rank;  // of this and the next; kNone: they are not merged
+    std::int32_t rank;  // of this and the next token; kNone: not merged
     std::int32_t result;
   };
   std::array<Part, kShort> parts;
@@ -246,8 +246,7 @@ void BpeEncoder::merge_short(std::string_view piece, std::vector<std::int32_t>& 
 }
 
 void BpeEncoder::merge_long(std::string_view piece, std::vector<std::int32_t>& ids) {
-  // The lowest rank first, of equal ones the leftmost; an entry whose two tokens are no longer
-  // what they were is passed over.
+  // Lowest rank first, leftmost among equals; an entry is skipped if its tokens have changed.
   struct Candidate {
     std::int32_t rank;
     std::int32_t at;

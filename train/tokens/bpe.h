@@ -14,22 +14,22 @@
 
 namespace assay::train::tokens {
 
-/// A token that is not made by merges: <|end_of_text|>.
+/// A token that no merge produces: <|end_of_text|>.
 struct SpecialToken {
   std::string text;
   std::int32_t id = 0;
   bool operator==(const SpecialToken&) const = default;
 };
 
-/// A token that is found in text as it stands, before the rest is cut into pieces: a run of blanks.
+/// A token found verbatim in text before the rest is cut into pieces, such as a run of blanks.
 struct AddedToken {
   std::string text;
   std::int32_t id = 0;
-  bool normalized = false;  ///< is looked for only in what those without it leave
+  bool normalized = false;  ///< searched for only between the tokens without it
   bool operator==(const AddedToken&) const = default;
 };
 
-/// Two tokens that become one.
+/// Merges two tokens into one.
 struct Merge {
   std::int32_t left = 0;
   std::int32_t right = 0;
@@ -37,39 +37,39 @@ struct Merge {
   bool operator==(const Merge&) const = default;
 };
 
-/// What a byte-level BPE tokenizer is made of.
+/// The parts of a byte-level BPE tokenizer.
 struct BpeParts {
-  std::vector<std::string> tokens;  ///< the bytes of each id; empty where no token has the id
-  std::vector<Merge> merges;        ///< the first has the lowest rank: it is done first
+  std::vector<std::string> tokens;  ///< each id's bytes; empty for an id without a token
+  std::vector<Merge> merges;        ///< the first has the lowest rank and is done first
   std::vector<SpecialToken> special;
   std::vector<AddedToken> added;
   SplitRules rules;
-  bool whole_words = false;  ///< a piece that is a token is taken as it is (`ignore_merges`)
+  bool whole_words = false;  ///< a piece that is itself a token is not split (`ignore_merges`)
 };
 
-/// Byte-level byte-pair encoding: text is cut into pieces, and of a piece's bytes the neighbours
-/// with the lowest rank are merged, again and again. Every text of any bytes can be encoded, and
-/// decoding gives the same bytes back. Immutable, usable by any thread.
+/// Byte-level byte-pair encoding: text is cut into pieces, and within a piece the neighboring
+/// tokens with the lowest rank are merged repeatedly, starting from bytes. It can encode any bytes,
+/// and decoding restores them. Immutable; usable by any thread.
 class Bpe {
  public:
-  /// Throws Error of kind config at `where` when a byte has no token, an id is used twice or a
-  /// merge's result is not the bytes of its parts.
+  /// Throws Error of kind config at `where` if a byte has no token, an id is repeated, or a merge's
+  /// result does not have its parts' bytes.
   Bpe(BpeParts parts, const std::string& where);
   Bpe(Bpe&&) noexcept = default;
   Bpe& operator=(Bpe&&) noexcept = default;
 
-  /// Ids are 0…vocabulary()-1, the special ones included.
+  /// Ids are 0…vocabulary()-1, including special ones.
   [[nodiscard]] std::int64_t vocabulary() const noexcept {
     return static_cast<std::int64_t>(parts_.tokens.size());
   }
   [[nodiscard]] const BpeParts& parts() const noexcept { return parts_; }
   [[nodiscard]] std::optional<std::int32_t> special(std::string_view text) const noexcept;
   [[nodiscard]] std::optional<std::int32_t> added(std::string_view text) const noexcept;
-  /// The token that ends a document: the first of <|end_of_text|>, <|endoftext|>, </s> and <eos>
-  /// that it has, special or added.
+  /// The token that ends a document: the first existing one of <|end_of_text|>, <|endoftext|>, </s>
+  /// and <eos>, special or added.
   [[nodiscard]] std::optional<std::int32_t> end_of_text() const noexcept;
 
-  /// The bytes of all tokens. Throws Error of kind config for an id without a token.
+  /// The bytes of the tokens. Throws Error of kind config for an id without a token.
   [[nodiscard]] std::string decode(std::span<const std::int32_t> ids) const;
 
  private:
@@ -86,23 +86,23 @@ class Bpe {
 
   BpeParts parts_;
   std::array<std::int32_t, 256> byte_ids_{};
-  std::array<TextFinder, 2> added_;  // of parts_: those without `normalized`, then those with it
+  std::array<TextFinder, 2> added_;  // from parts_: those without `normalized`, then those with it
   std::vector<Slot> slots_;          // open addressing, a power of two
-  std::unordered_map<std::string_view, std::int32_t> words_;  // of parts_, when whole_words
+  std::unordered_map<std::string_view, std::int32_t> words_;  // from parts_, if whole_words
 };
 
-/// Encodes text with the scratch memory of one thread: what frequent pieces become is remembered.
+/// Encodes text with one thread's scratch memory; caches the results for frequent pieces.
 class BpeEncoder {
  public:
-  /// `bpe` must outlive it.
+  /// `bpe` must outlive this.
   explicit BpeEncoder(const Bpe& bpe);
 
-  /// Appends the tokens of `text`, in which added tokens are found and special ones are text like
-  /// any other.
+  /// Appends the tokens of `text`. Added tokens are recognized; special ones are treated as
+  /// ordinary text.
   void encode(std::string_view text, std::vector<std::int32_t>& ids);
 
  private:
-  // One cache line. Longer pieces, and those of more tokens, are not remembered.
+  // One cache line. Longer pieces, and those with more tokens, are not cached.
   struct alignas(64) Known {
     static constexpr std::size_t kBytes = 26;
     static constexpr std::size_t kTokens = 9;

@@ -9,7 +9,7 @@ namespace assay::train::tokens {
 
 namespace {
 
-// Bytes that are printable characters of Latin-1 stand for themselves, the others for U+0100 on.
+// Bytes that are printable Latin-1 characters represent themselves; the others are U+0100 onwards.
 constexpr std::array<char16_t, 256> kCharacters = [] {
   std::array<char16_t, 256> all{};
   char16_t next = 0x100;

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A link to a folder above it would be followed forever, and give files several times.
+// A link to an enclosing folder would be followed forever and yield files repeatedly.
 void refuse_loop(const fs::recursive_directory_iterator& it) {
   constexpr int deepest = 32;
   std::error_code error;
@@ -27,12 +27,12 @@ void refuse_loop(const fs::recursive_directory_iterator& it) {
                 it->path().string(), "remove this link");
 }
 
-// False for a folder, and for what has another name.
+// Returns false for folders and unwanted names.
 bool is_wanted_file(const fs::directory_entry& entry,
                     const std::function<bool(const fs::path&)>& wanted) {
   std::error_code ignored;
   const fs::file_type type = entry.status(ignored).type();
-  // One without an ending may have been a folder of thousands; an editor's lock is hidden.
+  // One without an extension may have been a folder of thousands; an editor's lock file is hidden.
   const fs::path name = entry.path().filename();
   const bool matters =
       wanted(entry.path()) || (name.extension().empty() && !name.string().starts_with('.'));

@@ -69,7 +69,7 @@ std::filesystem::path tokens_path(const std::filesystem::path& prefix) {
   return prefix.string() + ".bin";
 }
 
-/// Reads an index into a set and checks it.
+/// Reads an index into a set and verifies it.
 class IndexReader {
  public:
   IndexReader(IndexedSet& set, const MappedFile& index)
@@ -104,7 +104,7 @@ class IndexReader {
     return value;
   }
 
-  /// `count` values of `size` bytes.
+  /// Takes `count` values of `size` bytes.
   const std::byte* take_list(std::uint64_t count, std::size_t size, const char* what) {
     if (count > rest_.size() / size)
       wrong(
@@ -142,7 +142,7 @@ class IndexReader {
     for (std::uint64_t i = 0; i < sequences; ++i)
       add_sequence(load<std::int32_t>(lengths + 4 * i), load<std::int64_t>(offsets + 8 * i));
     read_documents(documents, boundaries);
-    if (rest_.size() == sequences) {  // multimodal: a mode of each
+    if (rest_.size() == sequences) {  // multimodal: a mode for each
       const auto other = std::ranges::find_if(rest_, [](std::byte b) { return b != std::byte{0}; });
       if (other != rest_.end())
         wrong(fmt::format("sequence {} is not text (its mode is {})", other - rest_.begin(),
@@ -164,7 +164,7 @@ class IndexReader {
     if (dimensions != sequences)
       wrong(fmt::format("{} sizes of {} sequences: those of tokens have one each", dimensions,
                         sequences));
-    // Megatron's has a list of documents behind the rest, fairseq's has not; only the sizes tell.
+    // Megatron's index ends with a list of documents, fairseq's does not; only the sizes tell.
     if (sequences > rest_.size() / 24)
       wrong(
           fmt::format("its header says {} sequences, which is more than the file holds ({} bytes): "
@@ -250,7 +250,7 @@ class IndexReader {
       require_each_byte_once();
   }
 
-  // Sequences lie in any order, but one behind the other: neither overlap nor gap.
+  // Sequences may be in any order, but must cover the file without overlaps or gaps.
   void require_each_byte_once() const {
     const std::vector<std::int64_t>& offsets = set_.offsets_;
     const auto bytes_of = [&](std::size_t i) {

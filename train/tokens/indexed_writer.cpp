@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kFlushAt = std::size_t{4} << 20;
-// Above it Megatron takes int32, too.
+// Above it, Megatron uses int32, too.
 constexpr std::int64_t kUint16Vocabulary = 65'500;
 
 template <class T>
@@ -134,7 +134,7 @@ void IndexedWriter::finish() {
   const fs::path index = index_path(prefix_);
   const fs::path index_part = index.string() + ".part";
   write_index(index_part);
-  // An old index must never stand beside new tokens.
+  // An old index must never accompany new tokens.
   std::error_code ignored;
   fs::remove(index, ignored);
   rename_to(part_, tokens_path(prefix_));

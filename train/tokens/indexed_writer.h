@@ -7,20 +7,20 @@
 
 namespace assay::train::tokens {
 
-/// Writes a data set that IndexedSet and Megatron read: MMIDIDX, one sequence a document, uint16
-/// for vocabularies below 65,500 and int32 for others. Nothing is there under its own name before
-/// finish(): until then PREFIX.bin.part grows, which goes with a writer that is not finished; what
-/// one that was killed has left behind the next one takes.
+/// Writes a data set for IndexedSet and Megatron: MMIDIDX, with one sequence per document, uint16
+/// for vocabularies below 65,500 and int32 for others. Nothing has its own name before finish():
+/// until then PREFIX.bin.part grows, which is removed with an unfinished writer; the next writer
+/// reuses one left by a killed process.
 class IndexedWriter final : public TokenSink {
  public:
-  /// Throws Error: of kind usage when the set is there and is not to be replaced, of kind
-  /// environment when the folder cannot be written or another process writes this set.
+  /// Throws Error of kind usage if the set exists and must not be replaced, of kind environment if
+  /// the folder cannot be written to or another process is writing this set.
   IndexedWriter(const std::filesystem::path& prefix, std::int64_t vocabulary, bool replace);
   ~IndexedWriter() override;
 
   void append(std::span<const std::int32_t> tokens) override;
   void end_document() override;
-  /// Writes the index, syncs both files and gives them their names, the index last.
+  /// Writes the index, syncs both files and renames them, the index last.
   void finish();
 
   [[nodiscard]] std::int64_t documents() const noexcept {
@@ -43,7 +43,7 @@ class IndexedWriter final : public TokenSink {
   bool finished_ = false;
 };
 
-/// Throws Error of kind usage when PREFIX.idx or PREFIX.bin is there.
+/// Throws Error of kind usage if PREFIX.idx or PREFIX.bin exists.
 void require_unwritten(const std::filesystem::path& prefix);
 
 }  // namespace assay::train::tokens

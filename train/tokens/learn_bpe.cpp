@@ -37,7 +37,7 @@ class BpeLearner {
       ids[byte] = static_cast<std::int32_t>(parts_.tokens.size());
       parts_.tokens.emplace_back(1, static_cast<char>(byte));
     }
-    // The order of the words has no say in what is learnt; sorted, the memory looks the same, too.
+    // The result does not depend on the words' order; sorting also makes memory use reproducible.
     std::vector<std::pair<std::string_view, std::int64_t>> sorted(counts.counts_.begin(),
                                                                   counts.counts_.end());
     std::ranges::sort(sorted);
@@ -57,7 +57,7 @@ class BpeLearner {
       queue_.pop();
       const std::int64_t count = pairs_.at(best.pair).count;
       if (count != best.count) {
-        // It has changed since; a greater count was offered when it did.
+        // The count has changed since; a greater one was offered when it did.
         if (count < best.count) offer(best.pair, count);
         continue;
       }
@@ -94,7 +94,7 @@ class BpeLearner {
   };
   struct PairInfo {
     std::int64_t count = 0;
-    std::vector<std::int32_t> words;  // that may have it
+    std::vector<std::int32_t> words;  // those that may contain it
     bool touched = false;
   };
   struct Candidate {
@@ -105,7 +105,7 @@ class BpeLearner {
     }
   };
 
-  // Adds (sign 1) or takes away (-1) what a word contributes to the pairs' counts.
+  // Adds (sign 1) or subtracts (-1) a word's contribution to the pairs' counts.
   void change(std::int32_t index, int sign) {
     const Word& word = words_[static_cast<std::size_t>(index)];
     for (std::size_t i = 1; i < word.pieces.size(); ++i) {
@@ -133,7 +133,7 @@ class BpeLearner {
   }
 
   void merge(const Pair& pair) {
-    // Two ways may lead to the same bytes: they are one token.
+    // Two merges may produce the same bytes, which are then one token.
     const auto [known, added] =
         ids_.try_emplace(parts_.tokens[static_cast<std::size_t>(pair.first)] +
                              parts_.tokens[static_cast<std::size_t>(pair.second)],
@@ -154,7 +154,7 @@ class BpeLearner {
     };
     std::size_t first = 0;
     while (first < pieces.size() && !both(first)) ++first;
-    if (first == pieces.size()) return;  // merged away by an earlier merge
+    if (first == pieces.size()) return;  // already merged by an earlier merge
     change(index, -1);
     std::size_t kept = first;
     for (std::size_t i = first; i < pieces.size(); ++i) {
@@ -171,7 +171,7 @@ class BpeLearner {
   std::vector<Word> words_;
   std::unordered_map<Pair, PairInfo, PairHash> pairs_;
   std::vector<Pair> touched_;
-  std::priority_queue<Candidate> queue_;  // may hold counts that are no longer true
+  std::priority_queue<Candidate> queue_;  // may contain outdated counts
 };
 
 Bpe learn_bpe(const PieceCounts& counts, std::int64_t size,

@@ -10,17 +10,17 @@
 
 namespace assay::train::tokens {
 
-/// How often each piece occurs in text.
+/// How often each piece occurs in a text.
 class PieceCounts {
  public:
   explicit PieceCounts(const SplitRules& rules) : rules_(rules) {}
 
   void add(std::string_view text);
-  /// `other` was counted by the same rules.
+  /// `other` must have been counted with the same rules.
   void merge(const PieceCounts& other);
 
   [[nodiscard]] const SplitRules& rules() const noexcept { return rules_; }
-  /// Pieces of more than 256 bytes are not counted: they are no words.
+  /// Does not count pieces of more than 256 bytes, which are not words.
   static constexpr std::size_t kLongest = 256;
 
  private:
@@ -35,11 +35,11 @@ class PieceCounts {
   std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> counts_;
 };
 
-/// A vocabulary of at most `size` tokens, at least 257: all bytes, then results of merges, each of
-/// the two neighbours that occur most often (of several, those with the lowest ids), and
-/// <|end_of_text|>. It has fewer when no two neighbours occur twice any longer. Depends on the
-/// counts alone. `progress(merges done, merges wanted)` is called now and then. Throws Error of
-/// kind config for another size.
+/// A vocabulary of at most `size` tokens, at least 257: all bytes, then the results of merges, each
+/// of the two neighbors that occur most often (those with the lowest ids if several do), and
+/// <|end_of_text|>. It is smaller if no two neighbors occur twice any more. Depends only on the
+/// counts. Calls `progress(merges done, merges wanted)` occasionally. Throws Error of kind config
+/// for another size.
 [[nodiscard]] Bpe learn_bpe(const PieceCounts& counts, std::int64_t size,
                             const std::function<void(std::int64_t, std::int64_t)>& progress = {});
 

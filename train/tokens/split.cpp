@@ -41,7 +41,7 @@ const std::array<Glyph, kPlane>& basic_plane() noexcept {
   return table;
 }
 
-/// One code point of text, read forward.
+/// Reads text forward, one code point at a time.
 class Cursor {
  public:
   Cursor(std::string_view text, const Glyph* table) noexcept : text_(text), table_(table) {}
@@ -57,7 +57,7 @@ class Cursor {
     return beyond_ascii(at);
   }
 
-  /// The end of the glyphs of kind `glyph` from `from` on.
+  /// The end of the run of `glyph` that starts at `from`.
   [[nodiscard]] std::size_t run(std::size_t from, Glyph glyph) const noexcept {
     while (from < text_.size()) {
       const Seen seen = at(from);
@@ -85,7 +85,7 @@ class Cursor {
   const Glyph* table_;
 };
 
-// Bytes of the contraction behind the apostrophe at `at`; 0 when there is none.
+// The length of the contraction after the apostrophe at `at`; 0 if none.
 std::size_t contraction(std::string_view text, std::size_t at, bool any_case) noexcept {
   const auto letter = [&](std::size_t i) {
     if (at + i >= text.size()) return '\0';
@@ -102,7 +102,7 @@ std::size_t contraction(std::string_view text, std::size_t at, bool any_case) no
   return 0;
 }
 
-// Of white space up to a mark, letter or number, the last one is left to what follows.
+// The last of white space before a mark, letter or number is left to what follows.
 std::size_t space_end(const Cursor& cursor, std::string_view text, std::size_t at,
                       bool line_ends) noexcept {
   std::size_t end = at;
@@ -168,7 +168,7 @@ std::size_t piece_end(std::string_view text, std::size_t at, const SplitRules& r
 
 std::size_t next_cut(std::string_view text, std::size_t at) noexcept {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  // A word's blank always begins a piece, and what is before it, a letter, ends one whatever
+  // A word's leading blank always begins a piece, and the letter before it ends one whatever
   // follows.
   for (; at + 1 < text.size(); ++at)
     if (text[at] == ' ' && is_letter(text[at + 1]) && is_letter(text[at - 1])) return at;

@@ -8,14 +8,13 @@
 
 namespace assay::train::tokens {
 
-/// How text is cut into pieces before their bytes are merged: what tokenizers write as a regular
-/// expression with a look-ahead, as rules. Merges never cross the end of a piece.
+/// How text is cut into pieces before merging: tokenizers' regular expressions with look-ahead, in
+/// the form of rules. Merges never cross the end of a piece.
 struct SplitRules {
-  bool any_case = false;  ///< 's, 't, 're, 've, 'm, 'll and 'd in capitals, too
-  bool any_lead = false;  ///< any mark or space, not only ' ', may stand before a word
-  int most_digits = 0;    ///< of a number; 0: any number of them, and a ' ' before them
-  bool line_ends =
-      false;  ///< marks take the ends of lines behind them; ends of lines stay together
+  bool any_case = false;   ///< also accepts 's, 't, 're, 've, 'm, 'll and 'd in capitals
+  bool any_lead = false;   ///< any mark or space, not only ' ', may precede a word
+  int most_digits = 0;     ///< per number; 0: any number, with a ' ' before them
+  bool line_ends = false;  ///< marks include the line ends after them; line ends stay together
   bool operator==(const SplitRules&) const = default;
 };
 
@@ -23,22 +22,22 @@ inline constexpr SplitRules kGpt2Rules{};
 inline constexpr SplitRules kLlama3Rules{true, true, 3, true};
 inline constexpr SplitRules kQwen2Rules{true, true, 1, true};
 
-/// The regular expression of these rules, as tokenizer.json has it.
+/// The regular expression for these rules, as in tokenizer.json.
 [[nodiscard]] std::string pattern_of(const SplitRules& rules);
-/// Nothing when it is none of the patterns that are known.
+/// Nothing for an unknown pattern.
 [[nodiscard]] std::optional<SplitRules> rules_of(std::string_view pattern);
 
-/// Where the piece ends that begins at `at`, which is below text.size() and the end of a piece. A
-/// byte that belongs to no UTF-8 sequence counts as a mark.
+/// The end of the piece that begins at `at`, which must be below text.size() and the end of a
+/// piece. A byte outside valid UTF-8 counts as a mark.
 [[nodiscard]] std::size_t piece_end(std::string_view text, std::size_t at,
                                     const SplitRules& rules) noexcept;
 
-/// The first place from `at` on, `at` > 0, where text can be cut in two without changing its
-/// pieces, whatever the rules; text.size() when there is none.
+/// The first place at or after `at`, `at` > 0, where text can be divided without changing its
+/// pieces under any rules; text.size() if there is none.
 [[nodiscard]] std::size_t next_cut(std::string_view text, std::size_t at) noexcept;
 
 enum class Glyph : std::uint8_t { letter, number, space, line_end, mark };
-/// What a code point is to these rules; line ends are CR and LF.
+/// A code point's class in these rules; line ends are CR and LF.
 [[nodiscard]] Glyph glyph_of(char32_t code) noexcept;
 
 }  // namespace assay::train::tokens

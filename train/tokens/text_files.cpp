@@ -58,7 +58,7 @@ void add_folder(const fs::path& folder, std::vector<TextFile>& files) {
   for (const fs::path& path : found) files.push_back(text_file(path));
 }
 
-// Where a part of `text` from `begin` on ends.
+// The end of a part of `text` that starts at `begin`.
 std::size_t part_end(std::string_view text, std::size_t begin, std::size_t bytes, bool json_lines) {
   if (text.size() - begin <= bytes) return text.size();
   if (!json_lines) return next_cut(text, begin + bytes);
@@ -76,13 +76,13 @@ std::size_t part_end(std::string_view text, std::size_t begin, std::size_t bytes
       advice);
 }
 
-// Whether a member's name, as it is written, is `key`.
+// Whether a member's name as written means `key`.
 bool is_named(std::string_view written, std::string_view key) {
   if (written.find('\\') == std::string_view::npos) return written == key;
   return Json::parse(fmt::format("\"{}\"", written)).get<std::string>() == key;
 }
 
-// The text of a line; `buffer` keeps it when it has to be decoded.
+// A line's text; uses `buffer` if it must be decoded.
 std::string_view text_of(const TextPart& part, std::string_view line, std::string_view key,
                          std::string& buffer) {
   static const std::string nowhere;

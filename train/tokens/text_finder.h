@@ -9,7 +9,7 @@
 
 namespace assay::train::tokens {
 
-/// Finds any of some texts in a longer one: the leftmost, and of several at one place the longest.
+/// Finds any of several texts in a longer one: the leftmost, and the longest at that place.
 class TextFinder {
  public:
   struct Hit {
@@ -18,10 +18,10 @@ class TextFinder {
     std::int32_t id = 0;
   };
 
-  /// `text`, which must not be empty, must outlive it. Of two that are the same, the first counts.
+  /// `text` must not be empty and must outlive this. Of two equal ones, the first counts.
   void add(std::string_view text, std::int32_t id);
   [[nodiscard]] bool empty() const noexcept { return empty_; }
-  /// The first from `from` on.
+  /// The first occurrence at or after `from`.
   [[nodiscard]] std::optional<Hit> find(std::string_view text, std::size_t from) const noexcept;
 
  private:
@@ -29,7 +29,7 @@ class TextFinder {
     std::string_view text;
     std::int32_t id;
   };
-  std::array<std::vector<Wanted>, 256> by_first_byte_;  // the longest first
+  std::array<std::vector<Wanted>, 256> by_first_byte_;  // longest first
   bool empty_ = true;
 };
 

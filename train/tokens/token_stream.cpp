@@ -43,7 +43,7 @@ JoinedTokens::JoinedTokens(std::vector<std::unique_ptr<const TokenStream>> parts
 
 void JoinedTokens::read(std::int64_t first, std::int64_t count, std::int64_t vocabulary,
                         std::int32_t* out) const {
-  // The last part that begins at or before `first`: empty parts begin where the next one does.
+  // The last part that begins at or before `first`: empty parts begin with the next one.
   std::size_t at =
       static_cast<std::size_t>(std::ranges::upper_bound(begins_, first) - begins_.begin()) - 1;
   while (count > 0) {

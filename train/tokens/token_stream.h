@@ -8,7 +8,7 @@
 
 namespace assay::train::tokens {
 
-/// Tokens of documents, one document after the other. Immutable, usable by any thread.
+/// The tokens of consecutive documents. Immutable; usable by any thread.
 class TokenStream {
  public:
   TokenStream() = default;
@@ -16,18 +16,18 @@ class TokenStream {
   TokenStream& operator=(const TokenStream&) = delete;
   virtual ~TokenStream() = default;
 
-  /// Tokens of all documents.
+  /// The number of tokens in all documents.
   [[nodiscard]] std::int64_t size() const noexcept { return starts().back(); }
-  /// Where documents start, ascending, the first 0, and behind them size(): one more than there
-  /// are documents. A document is not empty.
+  /// The starts of documents, ascending from 0, followed by size(): one more than there are
+  /// documents. No document is empty.
   [[nodiscard]] virtual std::span<const std::int64_t> starts() const noexcept = 0;
-  /// Copies the tokens first…first+count-1, which there are. Throws Error of kind environment with
-  /// the place of a token that is not from 0 to `vocabulary` - 1.
+  /// Copies the tokens first…first+count-1, which must exist. Throws Error of kind environment with
+  /// the place of a token outside 0 … `vocabulary` - 1.
   virtual void read(std::int64_t first, std::int64_t count, std::int64_t vocabulary,
                     std::int32_t* out) const = 0;
 };
 
-/// Takes the tokens of documents in order.
+/// Receives the tokens of documents in order.
 class TokenSink {
  public:
   TokenSink() = default;
@@ -36,11 +36,11 @@ class TokenSink {
   virtual ~TokenSink() = default;
 
   virtual void append(std::span<const std::int32_t> tokens) = 0;
-  /// A document without tokens is none.
+  /// Ignores a document without tokens.
   virtual void end_document() = 0;
 };
 
-/// Tokens in memory, four bytes each.
+/// Tokens in memory, at four bytes each.
 class MemoryTokens final : public TokenStream, public TokenSink {
  public:
   [[nodiscard]] std::span<const std::int64_t> starts() const noexcept override { return starts_; }
@@ -54,7 +54,7 @@ class MemoryTokens final : public TokenStream, public TokenSink {
   std::vector<std::int64_t> starts_{0};
 };
 
-/// Several streams as one.
+/// Several streams joined into one.
 class JoinedTokens final : public TokenStream {
  public:
   explicit JoinedTokens(std::vector<std::unique_ptr<const TokenStream>> parts);
@@ -68,7 +68,7 @@ class JoinedTokens final : public TokenStream {
   std::vector<std::int64_t> starts_{0};
 };
 
-/// The Error for a token that is not of the vocabulary.
+/// Throws the Error for a token outside the vocabulary.
 [[noreturn]] void outside_vocabulary(std::int64_t token, std::int64_t vocabulary,
                                      const std::string& where);
 

@@ -12,9 +12,9 @@ namespace assay::train::tokens {
 namespace {
 
 constexpr std::size_t kPartBytes = std::size_t{1} << 20;
-constexpr std::size_t kPartsAThread = 8;  // at a time: the threads are all done at about one time
+constexpr std::size_t kPartsAThread = 8;  // at a time: all threads finish at about the same time
 
-/// Gives each thread scratch memory of its own that was used before, if there is any.
+/// Gives each thread its own scratch memory, reusing earlier memory if available.
 template <class Scratch>
 class ScratchPool {
  public:
@@ -55,7 +55,7 @@ std::int64_t bytes_of(std::span<const TextFile> files) {
   return bytes;
 }
 
-/// What a part becomes: tokens, and where in them documents end.
+/// The result for a part: tokens, and where documents end among them.
 struct EncodedPart {
   std::vector<std::int32_t> ids;
   std::vector<std::size_t> ends;
@@ -72,7 +72,7 @@ void encode_part(const TextPart& part, const TokenizeOptions& options, BpeEncode
   if (!part.json_lines && part.ends_file) out.ends.push_back(out.ids.size());
 }
 
-/// Passes documents on and counts them; a document may come in several parts.
+/// Passes on and counts documents; a document may come in several parts.
 class DocumentSink {
  public:
   DocumentSink(TokenSink& sink, std::optional<std::int32_t> end_token, Tokenized& done)

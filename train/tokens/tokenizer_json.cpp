@@ -13,15 +13,15 @@ namespace assay::train::tokens {
 
 namespace {
 
-// Not assay::Json: the members of a vocabulary of 128,256 are found one by one in it.
+// Does not use assay::Json, because the 128,256 members of a vocabulary are looked up one by one.
 using Tree = nlohmann::json;
 
 constexpr std::size_t kMostBytes = std::size_t{512} << 20;
 constexpr std::int64_t kMaxTokens = 16'777'216;
-// Ids without a token cost memory: more of them than this are a mistake, or meant to do harm.
+// Ids without a token cost memory: more than this are a mistake or an attack.
 constexpr std::size_t kMaxHoles = 65'536;
 
-/// A value of the file and its place in it.
+/// A value in the file and its place.
 class Place {
  public:
   Place(const Tree& value, std::string where) : value_(value), where_(std::move(where)) {}
@@ -31,7 +31,7 @@ class Place {
                 advice.empty() ? "give the tokenizer.json of a byte-level BPE" : advice);
   }
   [[nodiscard]] const Tree& value() const noexcept { return value_; }
-  /// The member; null when there is none.
+  /// The member; null if missing.
   [[nodiscard]] Place at(const char* key) const {
     static const Tree none;
     const std::string place = where_ + (where_.find(": ") == std::string::npos ? ": " : ".") + key;
@@ -136,7 +136,7 @@ SplitRules read_rules(const Place& step) {
   return split_of(split);
 }
 
-/// The tokens by id, and the ids by token.
+/// The tokens by id, and ids by token.
 class TokenTable {
  public:
   TokenTable(std::vector<std::string>& tokens, std::size_t expected)
@@ -165,7 +165,7 @@ void read_vocabulary(const Place& vocabulary, TokenTable& table) {
     vocabulary.wrong("expected an object of tokens and their ids");
   for (const auto& [text, value] : vocabulary.value().items()) {
     const std::int32_t id = vocabulary.id_of(value);
-    // What is not written in the alphabet of bytes is a special token, which added_tokens names.
+    // A token outside the byte alphabet is a special token, named by added_tokens.
     const std::optional<std::string> bytes = from_alphabet(text);
     if (bytes && bytes->empty()) vocabulary.wrong("a token is empty");
     table.add(bytes ? *bytes : text, id, vocabulary);
@@ -198,7 +198,7 @@ void read_merges(const Place& merges, const Place& vocabulary, std::vector<Merge
   }
 }
 
-// Long files are cut before a blank between letters (next_cut) and would be cut within it.
+// Long files are cut before a blank between letters (next_cut), which would cut through it.
 bool may_be_cut(std::string_view token) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   for (std::size_t i = 1; i < token.size(); ++i)
@@ -215,7 +215,7 @@ void read_added(const Place& added, const Place& vocabulary, TokenTable& table, 
     const std::string& content = token.at("content").text();
     if (content.empty()) token.at("content").wrong("the token is empty");
     const std::int32_t id = token.at("id").id();
-    // Hugging Face's tokenizers would take the vocabulary's.
+    // Hugging Face's tokenizers would use the vocabulary's.
     if (const auto known = vocabulary.value().find(content);
         known != vocabulary.value().end() && vocabulary.id_of(*known) != id)
       token.at("id").wrong(fmt::format("'{}' has the id {} here and {} in model.vocab",

@@ -10,7 +10,7 @@ struct CodeRange {
   char32_t last;
 };
 
-/// \p{L} and \p{N} of regular expressions, ascending.
+/// The classes \p{L} and \p{N} of regular expressions, ascending.
 [[nodiscard]] std::span<const CodeRange> letter_ranges() noexcept;
 [[nodiscard]] std::span<const CodeRange> number_ranges() noexcept;
 

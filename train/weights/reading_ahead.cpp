@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kPart = std::size_t{16} << 20;
 
-// Returns when all of it is in memory. MADV_WILLNEED would not do: it reads a megabyte at most,
-// however much is asked for.
+// Returns once all of it is in memory. MADV_WILLNEED is not sufficient: it reads at most a
+// megabyte.
 void bring(std::span<const std::byte> part) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto first = reinterpret_cast<std::uintptr_t>(part.data());
@@ -23,7 +23,7 @@ void bring(std::span<const std::byte> part) {
 #ifdef MADV_POPULATE_READ
   if (::madvise(begin, before + part.size(), MADV_POPULATE_READ) == 0) return;
 #endif
-  // Linux before 5.14.
+  // For Linux before 5.14.
   for (std::size_t at = 0; at < part.size(); at += page)
     static_cast<void>(*static_cast<const volatile std::byte*>(part.data() + at));
 }

@@ -11,16 +11,16 @@
 
 namespace assay::train::weights {
 
-/// Has pieces of mapped files read from the disk in a thread of its own, in their order, while
-/// others are being used. Stays at most `kAhead` bytes before what was used: more might be given up
-/// again where memory is short. Ends with this object.
+/// Reads pieces of mapped files from the disk in a separate thread, in order, while others are
+/// being used. Stays at most `kAhead` bytes ahead of use, because more might be evicted again if
+/// memory is short. Ends with this object.
 class ReadingAhead {
  public:
   static constexpr std::uint64_t kAhead = std::uint64_t{2} << 30;
 
   explicit ReadingAhead(std::vector<std::span<const std::byte>> pieces);
 
-  /// So many bytes more have been used.
+  /// Reports that this many more bytes have been used.
   void used(std::size_t bytes);
 
  private:
@@ -31,7 +31,7 @@ class ReadingAhead {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::uint64_t used_ = 0;
-  std::jthread thread_;  // last: it uses all the others
+  std::jthread thread_;  // last: uses all the others
 };
 
 }  // namespace assay::train::weights

@@ -23,13 +23,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxHeader = 100'000'000;  // what other readers refuse, too
+constexpr std::uint64_t kMaxHeader = 100'000'000;  // the limit of other readers, too
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kMaxDimensions = 16;
 constexpr std::size_t kMaxEntry = 4096;
 constexpr std::string_view kMetadata = "__metadata__";
 
-// Removed again unless it becomes the file: what a full disk cut off is of no use to anybody.
+// A file that is removed again unless completed, because a truncated one (a full disk) is useless.
 struct UnfinishedFile {
   fs::path path;
 
@@ -82,7 +82,7 @@ std::string TensorInfo::shape_text() const {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-/// Reads the header into a file.
+/// Reads a file's header.
 class SafetensorsHeader {
  public:
   explicit SafetensorsHeader(SafetensorsFile& file)
@@ -209,7 +209,7 @@ class SafetensorsHeader {
   SafetensorsFile& file_;
   std::string where_;
   std::string_view text_;
-  std::int64_t base_ = 0;  // of the data, in the file
+  std::int64_t base_ = 0;  // offset of the data in the file
   std::set<std::string> names_;
 };
 

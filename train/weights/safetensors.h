@@ -50,7 +50,7 @@ constexpr auto enum_names(TensorType) {
                                               {f64, "F64"}});
 }
 
-/// Of one element.
+/// The size of one element.
 [[nodiscard]] std::int64_t bytes_of(TensorType type) noexcept;
 
 /// A tensor's name, type and shape.
@@ -59,25 +59,25 @@ struct TensorInfo {
   TensorType type = TensorType::f32;
   std::vector<std::int64_t> shape;
 
-  /// Throws Error of kind environment when it does not fit 63 bits.
+  /// Throws Error of kind environment if it does not fit into 63 bits.
   [[nodiscard]] std::int64_t bytes() const;
   /// "[2, 3]"
   [[nodiscard]] std::string shape_text() const;
 };
 
-/// A safetensors file, mapped and checked: 8 bytes with the length of the header, the header (JSON:
-/// each tensor's type, shape and place, and metadata), the tensors' bytes.
+/// A safetensors file, mapped and verified: 8 bytes with the header's length, the header (JSON:
+/// each tensor's type, shape and place, and metadata), and the tensors' bytes.
 class SafetensorsFile {
  public:
   struct Tensor {
     TensorInfo info;
-    std::int64_t begin = 0;  ///< in the file, bytes
+    std::int64_t begin = 0;  ///< offset in the file, in bytes
     std::int64_t end = 0;
   };
 
-  /// Throws Error of kind environment with the place: a header longer than the file or 100 MB, not
-  /// JSON, a tensor twice, of an unknown type, with a place that does not fit its shape, or outside
-  /// of the file; tensors that overlap or leave gaps; bytes that are missing or too many.
+  /// Throws Error of kind environment with the place: a header longer than the file or 100 MB,
+  /// invalid JSON, a repeated tensor, an unknown type, a place that does not match its shape or is
+  /// outside the file; overlapping tensors or gaps; missing or extra bytes.
   explicit SafetensorsFile(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_.path(); }
@@ -86,7 +86,7 @@ class SafetensorsFile {
   [[nodiscard]] const std::map<std::string, std::string>& metadata() const noexcept {
     return metadata_;
   }
-  /// Its bytes in the mapped file; not aligned.
+  /// Its bytes in the mapped file, unaligned.
   [[nodiscard]] std::span<const std::byte> data(const Tensor& tensor) const noexcept {
     return file_.bytes().subspan(static_cast<std::size_t>(tensor.begin),
                                  static_cast<std::size_t>(tensor.end - tensor.begin));
@@ -99,12 +99,12 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-/// The bytes of tensor i of a list; valid until the next call.
+/// Returns the bytes of tensor i of a list, valid until the next call.
 using TensorBytes = std::function<std::span<const std::byte>(std::size_t index)>;
 
-/// Writes `tensors` under another name, syncs and renames. The data begins at a multiple of 64
-/// bytes. Throws Error: of kind internal when the bytes are not as many as the shape says or a name
-/// is used twice, of kind environment when the file cannot be written.
+/// Writes `tensors` under a temporary name, syncs and renames. The data begins at a multiple of 64
+/// bytes. Throws Error of kind internal if the number of bytes does not match the shape or a name
+/// is repeated, of kind environment if the file cannot be written.
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
                        const std::map<std::string, std::string>& metadata,
                        const TensorBytes& bytes);

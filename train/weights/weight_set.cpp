@@ -74,7 +74,7 @@ void WeightSet::read_index(const fs::path& index) {
   }();
   const auto map = json.is_object() ? json.find("weight_map") : json.end();
   if (map == json.end() || !map->is_object() || map->empty()) wrong("it has no 'weight_map'");
-  std::map<std::string, std::vector<std::string>> tensors;  // of each file
+  std::map<std::string, std::vector<std::string>> tensors;  // by file
   for (const auto& [name, file] : map->items()) {
     if (!file.is_string()) wrong(fmt::format("the file of '{}' is not text", printable(name)));
     tensors[file.get<std::string>()].push_back(name);
@@ -102,7 +102,7 @@ std::int64_t WeightSet::bytes() const noexcept {
 }
 
 std::uint32_t WeightSet::checksum() const {
-  constexpr std::size_t kSampled = 4096;  // bytes of a tensor, from its middle
+  constexpr std::size_t kSampled = 4096;  // bytes per tensor, from its middle
   std::string text;
   for (const auto& [name, entry] : entries_) {
     const auto data = entry.data();
@@ -160,7 +160,7 @@ void write_weights(const fs::path& folder, std::span<const TensorInfo> tensors,
   if (!old.empty() && !replace)
     throw Error(ErrorKind::usage, "there are weights already", old.front().string(),
                 "give another folder, or --force to replace them");
-  std::vector<std::pair<std::size_t, std::size_t>> shards;  // of tensors first…last-1
+  std::vector<std::pair<std::size_t, std::size_t>> shards;  // each of tensors first…last-1
   std::int64_t in_shard = 0;
   std::int64_t total = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -174,7 +174,7 @@ void write_weights(const fs::path& folder, std::span<const TensorInfo> tensors,
     shards.back().second = i + 1;
   }
   if (shards.empty()) shards.emplace_back(0, 0);
-  // Without an index the old files are no model any longer; none of them is left among the new.
+  // Without an index, the old files are no longer a model; none of them is left among the new ones.
   for (const fs::path& path : old) fs::remove(path);
   Json map = Json::object();
   for (std::size_t s = 0; s < shards.size(); ++s) {

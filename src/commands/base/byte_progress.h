@@ -7,11 +7,11 @@
 
 namespace assay::commands {
 
-/// Bytes that are done, of so many: one line that is redrawn on a terminal, else a line at the
-/// start, at most every five seconds, and at the end.
+/// Bytes done out of a total: a redrawn line on a terminal, otherwise a line at the start, at most
+/// every five seconds, and at the end.
 class ByteProgress {
  public:
-  /// `what`: "Sent". What takes less than `silence_ns` is not shown at all.
+  /// `what`: "Sent". Shows nothing for anything that takes less than `silence_ns`.
   explicit ByteProgress(std::string what, std::int64_t silence_ns = 0);
   void show(std::uint64_t done, std::uint64_t total);
 

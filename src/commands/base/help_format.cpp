@@ -14,13 +14,13 @@ namespace assay::commands {
 
 namespace {
 
-constexpr std::size_t kLeast = 24;  // columns for what an option means
+constexpr std::size_t kLeast = 24;  // columns for an option's meaning
 
 bool takes_many(const CLI::Option& option) {
   return option.get_expected_max() >= CLI::detail::expected_max_vector_size;
 }
 
-// The parser adds what a check allows: "INT:INT in [1 - 9]", "INT:NONNEGATIVE", "PERCENT:0 to 100".
+// The parser appends a check's values: "INT:INT in [1 - 9]", "INT:NONNEGATIVE", "PERCENT:0 to 100".
 std::string_view without_check(std::string_view type) {
   const std::size_t colon = type.find(':');
   if (colon == std::string_view::npos) return type;
@@ -39,7 +39,7 @@ std::string meaning_of(const CLI::Option& option) {
   return out + (out.empty() || told.starts_with("（") ? "" : " ") + told;
 }
 
-// The parser puts ':' behind a heading, which begins a line and holds no blank.
+// The parser puts ':' after a heading, which begins a line and contains no blank.
 std::string with_own_colons(const std::string& text) {
   if (lang::reader_language() == lang::Language::english) return text;
   std::vector<std::string> out;
@@ -52,7 +52,7 @@ std::string with_own_colons(const std::string& text) {
   return join(out, "\n");
 }
 
-// The left column, then the right one, which goes on below itself.
+// The left column, then the right one, which continues below itself.
 std::string in_columns(const std::string& left, const std::string& right, std::size_t column) {
   const std::size_t width = terminal_width(0);
   std::vector<std::string> lines;
@@ -100,7 +100,7 @@ std::string argument_text(const CLI::Option& option) {
 std::string HelpFormat::make_option(const CLI::Option* option, bool positional) const {
   const std::string value = value_text(*option);
   std::string left = positional ? option->get_name(true, false) : names_text(*option);
-  // What an argument takes is said by its name, unless there is a choice.
+  // An argument's name describes its value, unless there is a choice.
   if (!value.empty() && (!positional || value.find('|') != std::string::npos)) left += " " + value;
   if (!positional && option->get_required()) left += " " + get_label("REQUIRED");
   return in_columns(left, meaning_of(*option), get_column_width());

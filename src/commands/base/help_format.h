@@ -7,17 +7,16 @@
 
 namespace assay::commands {
 
-/// What an option takes, as people read it: "text|json" of "TEXT:{text,json}", "N" of
-/// "INT:INT in [1 - 1000]", "HOST,…" as it is. Empty for one that takes nothing.
+/// An option's value in readable form: "text|json" for "TEXT:{text,json}", "N" for "INT:INT in [1 -
+/// 1000]", "HOST,…" unchanged. Empty for an option without one.
 [[nodiscard]] std::string value_text(const CLI::Option& option);
-/// Its names: "-o,--out", and "--web[=…]" of a flag that may have a value.
+/// An option's names: "-o,--out", and "--web[=…]" for a flag with an optional value.
 [[nodiscard]] std::string names_text(const CLI::Option& option);
-/// What a command takes after its options: "[suite]", "base new...".
+/// A command's arguments after its options: "[suite]", "base new...".
 [[nodiscard]] std::string argument_text(const CLI::Option& option);
 
-/// The parser's help, without its own notation for types and for what excludes what: a command line
-/// that does not fit is told so. Columns are right with wide characters; on a terminal lines end
-/// at its edge.
+/// The parser's help without its own notation for types and exclusions: invalid command lines get a
+/// message. Columns allow for wide characters; on a terminal, lines end at its edge.
 class HelpFormat : public CLI::Formatter {
  public:
   std::string make_option(const CLI::Option* option, bool positional) const override;

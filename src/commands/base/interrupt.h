@@ -6,8 +6,8 @@
 
 namespace assay::commands {
 
-/// As long as it exists, Ctrl-C and SIGTERM do not end the program but ask its token to stop, so
-/// that what is under way can be ended where it can go on later.
+/// While it exists, Ctrl-C and SIGTERM request a stop through its token instead of ending the
+/// program, so that the work in progress can end where it can be resumed.
 class Interrupt {
  public:
   Interrupt() {

@@ -15,7 +15,7 @@ namespace assay::commands {
 
 namespace {
 
-// What a handler of a signal needs. Written before the handlers are there.
+// Data for signal handlers, written before these are installed.
 termios g_before{};
 termios g_keys{};
 volatile std::sig_atomic_t g_resized = 0;
@@ -35,17 +35,17 @@ void on_signal(int signal);
 void install(int signal) {
   struct sigaction action {};
   action.sa_handler = &on_signal;
-  // The second time, which on_signal() sends, it does what it always does.
+  // The second time, when on_signal() sends it, the signal has its default effect.
   action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_NODEFER;
   ::sigaction(signal, &action, nullptr);
 }
 
-// Only what may be called in a handler.
+// Calls only what is allowed in a handler.
 void on_signal(int signal) {
   const int error = errno;
   ::tcsetattr(STDIN_FILENO, TCSANOW, &g_before);
   ::raise(signal);
-  // Only after Ctrl-Z, when it goes on.
+  // Reached only after Ctrl-Z, when the process continues.
   install(signal);
   if (in_foreground()) ::tcsetattr(STDIN_FILENO, TCSANOW, &g_keys);
   g_resized = 1;
@@ -74,7 +74,7 @@ Key key_of(std::string_view bytes) {
   return known == kKeys.end() ? Key::none : known->second;
 }
 
-// Of the first key in `bytes`: one byte, or Escape, a mark and all up to a letter or "~".
+// The size of the first key: one byte, or Escape, a mark and all up to a letter or "~".
 std::size_t size_of_key(std::string_view bytes) {
   if (bytes[0] != '\x1b') return 1;
   const std::size_t end = bytes.find_first_not_of("0123456789;", 2);
@@ -116,11 +116,11 @@ Key KeyInput::next(Nanoseconds limit) const {
     pollfd input{STDIN_FILENO, POLLIN, 0};
     const int ready = ::poll(&input, on_ ? 1U : 0U, ms(until));
     if (ready == 0) return Key::none;
-    if (ready < 0) continue;  // a signal
+    if (ready < 0) continue;  // interrupted by a signal
     std::array<char, 16> bytes{};
     const ssize_t n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
     if (n == 0 || (n < 0 && errno != EINTR)) return Key::closed;
-    // Keys that were pressed together come together; what an arrow sends begins with Escape.
+    // Keys pressed together arrive together; an arrow's sequence begins with Escape.
     std::string_view rest(bytes.data(), n < 0 ? 0 : static_cast<std::size_t>(n));
     Key last = Key::none;
     while (!rest.empty()) {

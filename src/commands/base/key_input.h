@@ -6,10 +6,10 @@ namespace assay::commands {
 
 enum class Key { none, quit, up, down, page_up, page_down, home, refresh, help, resized, closed };
 
-/// Keys of the terminal as they are pressed, not echoed, as long as it exists; only where stdin and
-/// stdout are a terminal that this process has the foreground of, else there are none. The
-/// terminal is as it was before when it ends, also by a signal, and while it is stopped (Ctrl-Z).
-/// One at a time.
+/// Reads keys from the terminal as they are pressed, without echo, while it exists; only if stdin
+/// and stdout are a terminal in whose foreground this process is, otherwise there are none.
+/// Restores the terminal when it ends, even by a signal, and while it is stopped (Ctrl-Z). One at a
+/// time.
 class KeyInput {
  public:
   KeyInput();
@@ -17,8 +17,8 @@ class KeyInput {
   KeyInput& operator=(const KeyInput&) = delete;
   ~KeyInput();
 
-  /// The next key that means something, `resized` as soon as the window is, or `none` when neither
-  /// came within `limit`. `closed`: the terminal is gone.
+  /// The next meaningful key, `resized` as soon as the window is, or `none` if neither came within
+  /// `limit`. `closed`: the terminal is gone.
   [[nodiscard]] Key next(Nanoseconds limit) const;
   [[nodiscard]] bool on() const noexcept { return on_; }
 

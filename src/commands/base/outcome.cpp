@@ -70,7 +70,7 @@ judge::RunResult judge_and_report(const store::RunDir& run) {
   const std::string page = unwritten ? "" : (run.path() / layout::kReportHtml).string();
   say("\n" + report::render_console(result, console_style(page)));
   say(experiment_scores(result));
-  // Who names a submission means to hand the logs in.
+  // A user who names a submission means to hand in the logs.
   if (!run.plan().submission.empty())
     for (const std::string& obstacle : report::mllog_obstacles(result, run.plan()))
       tell("MLPerf's checker: " + printable(obstacle) + "\n");

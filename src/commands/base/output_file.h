@@ -6,12 +6,12 @@
 
 namespace assay::commands {
 
-/// Where what a user names with an option such as -o is written: the file itself, or that to which
-/// a link leads. Throws Error of kind usage for a device, a FIFO or a folder: what is written
-/// replaces a file, and of them not even the name must be lost.
+/// The file to write for a name given with an option such as -o: itself, or a link's target. Throws
+/// Error of kind usage for a device, a FIFO or a folder: writing replaces a file, and these must
+/// not even lose their name.
 [[nodiscard]] std::filesystem::path output_place(const std::string& name);
 
-/// Replaces that file, or makes it. Throws also Error of kind environment.
+/// Replaces or creates that file. Also throws Error of kind environment.
 void write_output_file(const std::string& name, std::string_view text);
 
 }  // namespace assay::commands

@@ -66,12 +66,12 @@ std::string place_of_page(std::string_view page) {
   };
   try {
     const fs::path beside = catalog::find_conf_dir(program_folder() / "assay", nullptr) / "..";
-    // In the source, and as installed: of share/assay/conf it is share/doc/assay/docs.
+    // In the source tree, and as installed: share/doc/assay/docs for share/assay/conf.
     for (const fs::path& docs : {beside / "docs", beside / "../doc/assay/docs"})
       if (const fs::path file = in_language(docs); fs::exists(file))
         return fs::weakly_canonical(file).string();
   } catch (const Error&) {
-    // A program without its configuration has no documents either.
+    // A program without its configuration has no documentation either.
   } catch (const fs::filesystem_error&) {
   }
   return std::string(page);

@@ -9,7 +9,7 @@
 
 namespace assay::commands {
 
-/// Options that take a percentage. CLI11's own range lets "nan" pass, which no comparison exceeds.
+/// Validates a percentage. CLI11's own range accepts "nan", which no comparison exceeds.
 inline CLI::Validator percent() {
   return {[](std::string& text) -> std::string {
             const auto number = parse_number<double>(text, 0.0, 100.0);

@@ -21,7 +21,7 @@ std::string Questions::read(const std::string& question, const std::string& fall
     tell_error(lang::tr(question) + (fallback.empty() ? "" : " [" + fallback + "]") + ": ");
   std::string line;
   if (!std::getline(std::cin, line)) {
-    if (terminal_) {  // Ctrl-D: whoever does not want to go on wants no file, either
+    if (terminal_) {  // Ctrl-D: a person who stops here does not want a file either
       tell_error("\n");
       throw Error(ErrorKind::usage, "the answers ended here, and nothing was written", question);
     }

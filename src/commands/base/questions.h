@@ -6,18 +6,18 @@
 
 namespace assay::commands {
 
-/// Asks questions one after the other: on a terminal a person, else the lines of standard input.
-/// Where standard input has ended, or nobody is to be asked, the answer is the default. Who ends it
-/// at a terminal (Ctrl-D) stops: Error of kind usage.
+/// Asks questions one after another: of a person on a terminal, otherwise of the lines of standard
+/// input. Once standard input has ended, or if nobody is to be asked, answers are the defaults.
+/// Ctrl-D at a terminal stops with an Error of kind usage.
 class Questions {
  public:
   explicit Questions(bool ask);
 
-  /// Gives why an answer cannot be taken; empty: it can.
+  /// Returns why an answer is not acceptable; empty if it is.
   using Refuse = std::function<std::string(const std::string& answer)>;
 
-  /// `given` (by an option) counts without a question. Throws Error of kind usage when an option, a
-  /// line of standard input or the third answer at a terminal cannot be taken.
+  /// `given` (by an option) replaces the question. Throws Error of kind usage if an option, a line
+  /// of standard input or the third answer at a terminal is not acceptable.
   [[nodiscard]] std::string ask(const std::string& question, const std::string& given,
                                 const std::string& fallback, const Refuse& refuse = {});
 
@@ -28,9 +28,9 @@ class Questions {
   bool terminal_;
 };
 
-/// Refuses what is not one of `names`, with the nearest.
+/// Refuses anything but one of `names`, and suggests the nearest.
 [[nodiscard]] Questions::Refuse one_of(std::vector<std::string> names);
-/// Refuses what is not a whole number from `least` to `most`.
+/// Refuses anything but a whole number from `least` to `most`.
 [[nodiscard]] Questions::Refuse number_from(int least, int most);
 
 }  // namespace assay::commands

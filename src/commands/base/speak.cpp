@@ -23,7 +23,7 @@ std::optional<std::string> environment_value(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// Help is printed while the command line is still being read: its language must be known before.
+// Parsing the command line may already print help, so its language must be known before.
 std::string asked_for(int argc, const char* const* argv) {
   for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
     const std::string_view word = argv[i];
@@ -34,7 +34,7 @@ std::string asked_for(int argc, const char* const* argv) {
   return {};
 }
 
-// The words of the parser's own help.
+// The words in the parser's own help.
 constexpr std::array<std::pair<const char*, const char*>, 8> kLabels{{{"Usage", "Usage"},
                                                                       {"OPTIONS", "OPTIONS"},
                                                                       {"SUBCOMMAND", "COMMAND"},
@@ -70,7 +70,7 @@ void add_option(CLI::App& app, bool shown) {
       app.add_option_function<std::string>(
              std::string(kOption), [](const std::string&) {},
              "Language of what is shown: en or zh (default: ASSAY_LANG, else the locale's)")
-          ->type_name("LANGUAGE:{en,zh}");  // choose_language() checks, and knows locales, too
+          ->type_name("LANGUAGE:{en,zh}");  // choose_language() checks it, and also accepts locales
   if (!shown) option->group("");
   for (CLI::App* command : app.get_subcommands({})) add_option(*command, false);
 }

@@ -29,7 +29,7 @@ Terminal terminal() {
   if (::isatty(STDOUT_FILENO) == 0) return t;
   t.interactive = variable("TERM") != "dumb";
   t.color = t.interactive && variable("NO_COLOR").empty();
-  // Who asks for Chinese reads it.
+  // A user who asks for Chinese can read it.
   t.unicode = utf8_locale() || lang::reader_language() != lang::Language::english;
   t.width = terminal_width(t.width);
   return t;

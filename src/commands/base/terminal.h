@@ -8,7 +8,7 @@
 
 namespace assay::commands {
 
-/// What stdout can show.
+/// The capabilities of stdout.
 struct Terminal {
   bool interactive = false;  ///< a terminal that can redraw a line
   bool color = false;        ///< interactive, and NO_COLOR is not set
@@ -17,14 +17,14 @@ struct Terminal {
 };
 
 [[nodiscard]] Terminal terminal();
-/// The width now, which changes when a window is resized; `fallback` when stdout has none.
+/// The current width, which changes with the window; `fallback` if stdout has none.
 [[nodiscard]] std::size_t terminal_width(std::size_t fallback);
-/// As many lines as a screen of stdout has now; `fallback` when it has none.
+/// The current number of lines of stdout's screen; `fallback` if it has none.
 [[nodiscard]] std::size_t terminal_height(std::size_t fallback);
 /// Writes to stdout at once. A reader that went away (`assay run | head`) must not end a run, so
 /// errors are ignored.
 void say(std::string_view text);
-/// What Assay says, in the reader's language: to stdout as say() does, and to stderr.
+/// Print Assay's messages in the reader's language: to stdout as say() does, and to stderr.
 void tell(std::string_view english);
 void tell_error(std::string_view english);
 

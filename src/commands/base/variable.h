@@ -5,7 +5,7 @@
 
 namespace assay::commands {
 
-/// Of the environment; empty where it is not set.
+/// An environment variable; empty if not set.
 [[nodiscard]] inline std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// clang-format takes parts of these for code.
+// clang-format mistakes parts of these for code.
 // clang-format off
 constexpr const char* kBash =
     R"sh(# Completion of assay's command line for bash; made by 'assay completion bash'.
@@ -137,7 +137,7 @@ complete -c assay -f -a '(__assay_candidates)'
 )sh";
 // clang-format on
 
-// A shell waits for it: what a server does not say within a second is left out.
+// A shell is waiting, so answers that take a server more than a second are left out.
 client::Client quick_client(const std::stop_token& stop) {
   return make_client({}, stop);
 }
@@ -182,7 +182,7 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   return out;
 }
 
-// CASE/round1 of a run.
+// The folders CASE/round1 of a run.
 std::vector<fs::path> first_rounds(const fs::path& run) {
   std::vector<fs::path> out;
   std::error_code ec;
@@ -191,7 +191,7 @@ std::vector<fs::path> first_rounds(const fs::path& run) {
   return out;
 }
 
-// The run that the command line names, else the latest.
+// The run named on the command line, else the latest.
 fs::path run_of(const std::vector<std::string>& words) {
   std::error_code ec;
   for (std::size_t i = 0; i + 1 < words.size(); ++i)
@@ -206,7 +206,7 @@ std::vector<Candidate> cases_of_run(const std::vector<std::string>& words) {
   return out;
 }
 
-// As the folders and files of its first rounds are called: HOST_noderank0/rank3.out.log.
+// Named like the folders and files of its first rounds: HOST_noderank0/rank3.out.log.
 std::vector<Candidate> ranks_of_run(const std::vector<std::string>& words) {
   std::vector<Candidate> out;
   for (const fs::path& round : first_rounds(run_of(words)))
@@ -237,13 +237,13 @@ std::vector<Candidate> tags_of_runs() {
   for (const fs::path& run : folders_in("results")) try {
       for (const std::string& tag : history::read_labels(run).tags) out.push_back({tag, ""});
     } catch (const Error&) {
-      // The tags of the others.
+      // Returns the tags of the others.
     }
   return out;
 }
 
-// What --set takes: keys of a suite, below "telemetry." and the like where they stand, and those of
-// a case alone, which mean every case.
+// The keys for --set: a suite's, below "telemetry." and the like where needed, and those of a case
+// alone, which apply to every case.
 std::vector<Candidate> settings() {
   std::vector<Candidate> out;
   const auto& places = plan::suite_keys();
@@ -258,7 +258,7 @@ std::vector<Candidate> settings() {
   return out;
 }
 
-// Of the suite that the command line names, if it names one.
+// The cases of the suite named on the command line, if any.
 std::vector<Candidate> cases_of_suite(const std::vector<std::string>& words) {
   std::vector<Candidate> out;
   const catalog::ConfDirs dirs = catalog::find_conf_dirs();
@@ -314,7 +314,7 @@ std::vector<Candidate> values_of(const CLI::App& app, const std::vector<std::str
     if (kind == "HELP-TOPIC") return topics_of_help(app);
     if (kind == "JOB" || kind == "NODE" || kind == "QUEUE") return from_server(kind);
   } catch (const Error&) {
-    // Then there is nothing to offer.
+    // There is then nothing to offer.
   }
   return out;
 }
@@ -345,7 +345,7 @@ void add_completion(CLI::App& app, Action& action) {
     });
   const auto words = std::make_shared<std::vector<std::string>>();
   CLI::App* candidates = command->add_subcommand("candidates", "Asked by those scripts");
-  candidates->group("");  // not for people
+  candidates->group("");  // hidden from people
   candidates->add_option("words", *words)->expected(-1);
   candidates->callback(
       [words, &app, &action] { action = [words, &app] { return print_candidates(app, *words); }; });

@@ -28,7 +28,7 @@ std::vector<catalog::Rule> rules_here() {
   return catalog::load_catalog(catalog::find_conf_dirs()).rules;
 }
 
-// Rules say "{value:step|steps}": it is shown as "… steps".
+// Shows a rule's "{value:step|steps}" as "… steps".
 std::string plain_title(std::string title) {
   for (auto at = title.find('{'); at != std::string::npos; at = title.find('{', at + 1)) {
     const std::size_t end = title.find('}', at);
@@ -65,7 +65,7 @@ int list_topics(const std::vector<Topic>& all) {
   return 0;
 }
 
-// The topic of a finding's text, in English or in the reader's language. Empty: none.
+// The topic of a finding's text, in English or in the reader's language. Empty if none.
 std::string name_in_text(const std::string& text, std::vector<Topic> topics) {
   if (text.find_first_of(" [(") == std::string::npos &&
       lang::reader_language() == lang::Language::english)

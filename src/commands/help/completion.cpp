@@ -12,7 +12,7 @@ bool is_hidden(const CLI::App& command) {
   return command.get_group().empty();
 }
 
-// "TEXT:{suites,workloads}": what a check allows is part of the type's name.
+// "TEXT:{suites,workloads}": a check's allowed values are part of the type's name.
 std::vector<std::string> members_of(const std::string& type) {
   const std::size_t open = type.find('{');
   const std::size_t close = type.find('}', open);
@@ -124,7 +124,7 @@ class Completer {
 
   const CLI::App* command_;
   const ValuesOf& values_;
-  const CLI::Option* waiting_ = nullptr;  // its value is the next word
+  const CLI::Option* waiting_ = nullptr;  // the next word is its value
   int arguments_ = 0;                     // of the command so far
   bool only_arguments_ = false;           // after "--"
   Completion out_;

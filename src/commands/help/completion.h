@@ -8,7 +8,7 @@
 
 namespace assay::commands {
 
-/// Something that a shell may offer.
+/// A word that a shell may offer.
 struct Candidate {
   std::string word{};
   std::string what{};  ///< one line; may be empty
@@ -18,15 +18,15 @@ struct Candidate {
 
 struct Completion {
   std::vector<Candidate> candidates{};
-  bool files = false;    ///< the shell offers names of files, too
-  bool folders = false;  ///< … of folders
+  bool files = false;    ///< the shell also offers file names
+  bool folders = false;  ///< … and folder names
 };
 
-/// Values of a kind, which is an option's or argument's type name: "SUITE", "RUN", "JOB".
+/// The values of a kind, the type name of an option or argument: "SUITE", "RUN", "JOB".
 using ValuesOf = std::function<std::vector<Candidate>(const std::string& kind)>;
 
-/// What may stand in place of the last of `words`, which come after the program's name; the last
-/// one may be empty. Everything comes from the commands themselves.
+/// The candidates for the last of `words`, which follow the program's name; the last may be empty.
+/// Everything comes from the commands themselves.
 [[nodiscard]] Completion complete(const CLI::App& app, const std::vector<std::string>& words,
                                   const ValuesOf& values);
 

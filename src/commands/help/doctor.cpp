@@ -37,7 +37,7 @@ std::optional<std::string> program(const std::string& name) {
   return telemetry::resolve_program(name);
 }
 
-// A program of Assay's, and what is not possible without it.
+// One of Assay's programs, and what is unavailable without it.
 Check own_program(const std::string& name, Level without, const std::string& advice) {
   if (const auto found = program(name)) return {name, Level::pass, *found, {}};
   return {name, without, "not found", advice};
@@ -60,7 +60,7 @@ Check libtorch() {
             "assay-train is not installed, so no built-in training can run",
             "install the package assay-train, or a libtorch and run ./bench.sh"};
   const CommandResult result = run_command({*train, "--version"}, answer_soon());
-  // Its own version comes first, and then "libtorch 1.13.0, Gloo".
+  // Its own version precedes "libtorch 1.13.0, Gloo".
   const std::size_t second = result.out.find("\nlibtorch ");
   if (result.ok())
     return {
@@ -74,7 +74,7 @@ Check libtorch() {
           "run 'assay-train --version' by hand"};
 }
 
-// Advice has a line of its own.
+// Advice goes on its own line.
 std::string without_advice(const Error& error) {
   return (error.where().empty() ? "" : error.where() + ": ") + error.message();
 }

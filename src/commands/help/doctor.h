@@ -8,14 +8,14 @@
 
 namespace assay::commands {
 
-/// What belongs together on the page of 'assay doctor'.
+/// A group of checks on the page of 'assay doctor'.
 struct DoctorSection {
   std::string title;
-  std::vector<probe::Check> checks;  ///< warn: something is not possible; fail: Assay cannot work
+  std::vector<probe::Check> checks;  ///< warn: something is unavailable; fail: Assay cannot work
 };
 
-/// What this machine and this installation can and cannot do, and why. Every question is bounded;
-/// nothing is changed. `out`: the folder in which runs would be.
+/// The abilities and limits of this machine and installation, with reasons. Every check is bounded
+/// and changes nothing. `out` is the folder for runs.
 [[nodiscard]] std::vector<DoctorSection> examine(const std::filesystem::path& out);
 
 }  // namespace assay::commands

@@ -4,12 +4,12 @@
 
 namespace assay::commands {
 
-/// What 'assay help TOPIC' says of something that is no command.
+/// The text of 'assay help TOPIC' for a topic that is not a command.
 struct HelpTopic {
   const char* name;
   const char* title;
   const char* text;
-  const char* page;  ///< of the documents
+  const char* page;  ///< in the documentation
 };
 
 [[nodiscard]] std::span<const HelpTopic> help_topics();

@@ -54,7 +54,7 @@ std::string options_of(const CLI::App& command) {
   return out;
 }
 
-// The footer: "Examples:" and what follows, with headings of its own.
+// The footer: "Examples:" and the rest, with its own headings.
 std::string footer_of(const CLI::App& command) {
   const std::string text = command.get_footer();
   if (text.empty()) return {};

@@ -30,7 +30,7 @@ page::Column number_of(const char* title) {
   return {.title = title, .align = page::Align::right};
 }
 
-// What is shown may be out of date, and that must not be overlooked.
+// Makes sure that nobody overlooks that the data may be out of date.
 void say_trouble(const Json& answer) {
   if (const std::string trouble = client::read_trouble(answer); !trouble.empty())
     tell(printable(trouble) + "\nWhat is shown is what it said last.\n\n");
@@ -41,7 +41,7 @@ std::string state_of(const client::NodeRow& node) {
   if (node.drained)
     state = "drained" + (node.drained_by.empty() ? "" : " by " + node.drained_by) +
             (node.reason.empty() ? "" : ": " + node.reason);
-  // A scheduler has more words for it.
+  // A scheduler describes states in its own words.
   if (!node.state.empty())
     return node.state + (node.reason.empty() ? "" : ": " + node.reason) +
            (node.reason.empty() || node.drained_by.empty() ? "" : " (" + node.drained_by + ")");
@@ -119,7 +119,7 @@ void show_others(const std::vector<client::OtherJobRow>& others) {
   say(fitted(table));
 }
 
-// The queues, and who waits in what order.
+// Shows the queues, and the order of those waiting.
 int show_queue(const ClusterArguments& given) {
   const client::Client client = make_client(given.server);
   const client::Answer<std::vector<client::QueueRow>> queues = client.queues();
@@ -161,7 +161,7 @@ int show_queue(const ClusterArguments& given) {
     show_others(others.value);
     return 0;
   }
-  // In line first, by their places; then those that are not, such as paused ones.
+  // Jobs in line come first, by place, then the others, such as paused ones.
   std::ranges::stable_sort(waiting.value.jobs, [](const auto& a, const auto& b) {
     return (a.place > 0 ? a.place : INT64_MAX) < (b.place > 0 ? b.place : INT64_MAX);
   });
@@ -170,7 +170,7 @@ int show_queue(const ClusterArguments& given) {
   return 0;
 }
 
-// Of what nobody measured it is not known; a sum of which a part is not known is a least.
+// Unknown if nobody measured it; a sum with unknown parts is a minimum.
 std::string energy_of(const client::UsageRow& row) {
   if (!row.energy_kwh) return "–";
   return fmt::format("{}{:.2f} kWh", row.unmetered_device_hours > 0 ? "≥ " : "", *row.energy_kwh);

@@ -38,13 +38,13 @@ namespace assay::commands {
 
 namespace {
 
-// The Slurm job that this process is in; empty: none.
+// The Slurm job that contains this process; empty if none.
 std::string slurm_job() {
   const char* id = std::getenv("SLURM_JOB_ID");
   return id == nullptr ? "" : id;
 }
 
-// Ranks are told by one variable: nodes of which the job has different devices cannot be.
+// Ranks get a single variable, so nodes with different devices of a job cannot be told theirs.
 std::vector<std::string> settings_of(const slurm::Allocation& allocation) {
   const auto& nodes = allocation.nodes;
   if (nodes.empty() || std::ranges::any_of(nodes, [&](const slurm::NodeAllocation& node) {
@@ -54,7 +54,7 @@ std::vector<std::string> settings_of(const slurm::Allocation& allocation) {
   return {engine::devices_setting(nodes.front().devices)};
 }
 
-// Where jobs have users of their own, the controller is root: nothing of a job runs in it.
+// If jobs run as their own users, the controller is root, and nothing of a job may run in it.
 void refuse_hooks_of_root(const plan::Plan& plan) {
   if (std::getenv(entry::kAsUserVariable) == nullptr) return;
   const auto refuse = [](const std::vector<plan::Hook>& hooks) {
@@ -103,7 +103,7 @@ plan::Plan plan_of(const engine::ExecutionFolder& folder) {
   return plan;
 }
 
-// For the server, which shows it to whoever is about to submit the job.
+// For the server, which shows it to the person about to submit the job.
 int print_plan(const engine::ExecutionFolder& folder) {
   engine::PlanAnswer answer;
   try {
@@ -121,7 +121,7 @@ int print_plan(const engine::ExecutionFolder& folder) {
     if (const auto task = folder.task()) planned.text += secrets_in_words(task->secrets);
     answer.planned = std::move(planned);
   } catch (const Error& error) {
-    // The place is in the text that was sent, wherever it lies here.
+    // The place refers to the text that was sent, wherever it is stored here.
     std::string where = error.where();
     const std::string suite = folder.suite().string();
     if (where.starts_with(suite)) where = "suite.yaml" + where.substr(suite.size());
@@ -131,8 +131,8 @@ int print_plan(const engine::ExecutionFolder& folder) {
   return 0;
 }
 
-/// Writes the run's curves for TensorBoard while it goes on, and the rest at its end. What cannot
-/// be written is said once, and is no fault of the run.
+/// Writes the run's curves for TensorBoard during the run, and the rest at its end. A failure to
+/// write is reported once, and does not affect the run.
 class CurveWriter {
  public:
   CurveWriter(const std::filesystem::path& run, const std::filesystem::path& folder)
@@ -170,7 +170,7 @@ class CurveWriter {
 
 int control(const engine::ExecutionFolder& folder) {
   const engine::ExecutionLock lock(folder);
-  // Before the beginning: the server reads it then.
+  // Written before the beginning, when the server reads it.
   if (const std::string job = slurm_job(); !job.empty())
     folder.write_allocation(slurm::own_allocation(job));
   if (!folder.decide({.never = false,
@@ -182,7 +182,7 @@ int control(const engine::ExecutionFolder& folder) {
   }
   engine::ControllerEnd end;
   try {
-    // Before anything is started: all of it inherits them.
+    // Done before starting anything, because everything inherits them.
     if (const auto task = folder.task()) engine::bind_to_processors(task->processors);
     plan::Plan plan = plan_of(folder);
     std::map<std::string, std::string> secrets;
@@ -211,7 +211,7 @@ void add_job_controller(CLI::App& app, Action& action) {
   const auto plan = std::make_shared<bool>(false);
   const auto sweep = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("job-controller", "Started by 'assay serve' to run a job");
-  command->group("");  // not for people
+  command->group("");  // hidden from people
   command->add_option("folder", *folder)->required();
   command->add_flag("--plan", *plan, "Print what it would do, and do nothing");
   command->add_flag("--sweep", *sweep, "End what a controller has left that was killed");
@@ -219,7 +219,7 @@ void add_job_controller(CLI::App& app, Action& action) {
     action = [=] {
       const engine::ExecutionFolder execution(*folder);
       if (!*sweep) return *plan ? print_plan(execution) : control(execution);
-      // A second Slurm job of the execution, which did not begin, leaves the first one's alone.
+      // A second Slurm job of the execution that did not begin leaves the first one's files alone.
       const auto beginning = execution.beginning();
       if (beginning && !beginning->slurm_job.empty() && beginning->slurm_job != slurm_job())
         return 0;

@@ -31,7 +31,7 @@ struct JobsArguments {
   bool watch = false;
 };
 
-// What has not ended; what has is asked for by name or with --all.
+// States of unfinished jobs; finished ones are requested by name or with --all.
 std::vector<std::string> open_states() {
   std::vector<std::string> names;
   for (const auto& [state, name] : enum_names(jobs::State{}))
@@ -85,7 +85,7 @@ struct JobArguments {
   LogOptionsOfJob log;
 };
 
-// What is a text by its nature is not printed where JSON was asked for.
+// Refuses output that is text by nature if JSON was requested.
 void refuse_text_as_json(const JobArguments& given) {
   const char* const text = given.yaml                    ? "--yaml"
                            : given.curl                  ? "--curl"
@@ -146,7 +146,7 @@ struct DeedArguments {
   std::vector<std::string> jobs;
 };
 
-/// "12", or "12-17" for the elements of an array, whose numbers follow each other.
+/// "12", or "12-17" for the elements of an array, which have consecutive numbers.
 void add_numbers(const std::string& word, std::vector<jobs::JobId>& to) {
   const auto dash = word.find('-');
   const auto first = parse_number<jobs::JobId>(std::string_view(word).substr(0, dash));
@@ -160,7 +160,7 @@ void add_numbers(const std::string& word, std::vector<jobs::JobId>& to) {
   for (jobs::JobId id = *first; id <= *last; ++id) to.push_back(id);
 }
 
-// Each by itself: what cannot be done to one does not keep it from the others.
+// Handles each job separately: a failure with one does not affect the others.
 int do_to_jobs(const DeedArguments& given, const std::string& deed) {
   const client::Client client = make_client(given.server);
   Json all = Json::array();

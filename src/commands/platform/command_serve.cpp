@@ -261,7 +261,7 @@ void add_serve(CLI::App& app, Action& action) {
   option("--quota", given->quota, "SIZE", "Evidence of all tests");
   option("--judge-time", given->judge_time, "DURATION", "For judging one test");
   option("--judge-memory", given->judge_memory, "SIZE", "For judging one test");
-  // For tests, which do not wait for an hour.
+  // For tests, which cannot wait an hour.
   command->add_option("--upkeep-every", given->upkeep_every)->type_name("DURATION")->group("");
   add_token_commands(*command, given, action);
   add_tester_admin(*command, action);
@@ -295,7 +295,7 @@ void add_judge_evidence(CLI::App& app, Action& action) {
   const auto parent = std::make_shared<std::int64_t>(0);
   CLI::App* command =
       app.add_subcommand("judge-evidence", "Started by 'assay serve' to judge untrusted evidence");
-  command->group("");  // not for people
+  command->group("");  // hidden from people
   command->add_option("folder", *folder)->required();
   command->add_option("--time", *time, "Seconds of processor time")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{86400}));

@@ -34,7 +34,7 @@ struct AdminArguments {
   bool resume_queue = false;
 };
 
-/// A line on stderr at most every two seconds, for what takes longer.
+/// Prints a line on stderr at most every two seconds, for operations that take longer.
 class Counting {
  public:
   explicit Counting(const char* what) : what_(what) {}
@@ -89,7 +89,7 @@ int list_tests(const AdminArguments& given) {
 }
 
 int verify_tester(const AdminArguments& given) {
-  // First: to look at the tester's database opens it for writing.
+  // Done first, because checking the tester's database opens it for writing.
   std::vector<std::string> faults = site::verify_platform(given.data, given.deep);
   for (std::string& fault : tester::verify(given.data, given.deep, Counting("checked")))
     faults.push_back(std::move(fault));

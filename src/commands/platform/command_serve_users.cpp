@@ -30,7 +30,7 @@ struct UserArguments {
   std::string format = "text";
 };
 
-// Beside a running server, too. A wrong name must not make a folder.
+// Works beside a running server. A wrong name must not create a folder.
 accounts::Accounts accounts_of(const UserArguments& given) {
   const fs::path file = site::accounts_file(given.data);
   if (!fs::exists(file))
@@ -46,7 +46,7 @@ accounts::Person person_of(accounts::Accounts& accounts, const std::string& name
   return *person;
 }
 
-// From the terminal without an echo, or a line of standard input.
+// Read from the terminal without echo, or as a line of standard input.
 std::string asked_password() {
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   termios before{};

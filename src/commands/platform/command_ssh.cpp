@@ -46,7 +46,7 @@ struct SshArguments {
   std::vector<std::string> command;
 };
 
-/// The terminal passes on what is typed, byte by byte, until this object goes.
+/// While it lives, the terminal passes on input byte by byte.
 class RawTerminal {
  public:
   RawTerminal() {
@@ -81,7 +81,7 @@ void put(int fd, std::string_view bytes) {
   }
 }
 
-/// Speaks with a program in a job until it has ended.
+/// Talks to a program in a job until it has ended.
 class Session {
  public:
   Session(client::EntryStream& stream, const entry::ProgramRequest& request, bool with_input)
@@ -95,7 +95,7 @@ class Session {
     resized_.reset(::signalfd(-1, &resized, SFD_CLOEXEC | SFD_NONBLOCK));
   }
 
-  /// Where the output goes; by default it is this program's own.
+  /// The destination of the output; by default this program's own.
   std::string* keep = nullptr;
 
   int run() {
@@ -174,7 +174,7 @@ int enter(const client::Client& client, const SshArguments& given) {
   entry::ProgramRequest request;
   const bool at_terminal = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
   request.terminal = given.terminal || (given.command.empty() && at_terminal && !given.no_terminal);
-  // As ssh does it: words make one line for the shell there.
+  // As in ssh, the words form one line for the shell there.
   if (!given.command.empty()) request.argv = {"/bin/sh", "-c", join(given.command, " ")};
   const entry::Window size = window();
   request.columns = size.columns;
@@ -195,7 +195,7 @@ fs::path key_file() {
          "assay" / "ssh_key";
 }
 
-/// The key that this user enters jobs with; made where there is none.
+/// The key with which this user enters jobs; created if missing.
 std::string public_key() {
   const fs::path file = key_file();
   if (!fs::exists(file)) {
@@ -246,8 +246,8 @@ int print_config(const client::Client& client, const SshArguments& given) {
                   "  ProxyCommand {8}{3} ssh {0}{4}{5}{6} --stdio\n"
                   "  IdentityFile {7}\n"
                   "  IdentitiesOnly yes\n"
-                  // The server, which has checked who we are, makes the connection: there is no
-                  // other host that could answer, and the job's key is made for it.
+                  // The server, which has authenticated this user, makes the connection: no other
+                  // host could answer, and the job's key is created for it.
                   "  StrictHostKeyChecking no\n"
                   "  UserKnownHostsFile /dev/null\n"
                   "  LogLevel ERROR\n",
@@ -257,7 +257,7 @@ int print_config(const client::Client& client, const SshArguments& given) {
   return 0;
 }
 
-/// For a ProxyCommand: bytes, nothing else.
+/// For a ProxyCommand: only raw bytes.
 int carry(const client::Client& client, const SshArguments& given) {
   client::EntryStream stream(client.connection(), given.id, given.rank, public_key());
   bool input = true;

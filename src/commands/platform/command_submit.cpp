@@ -57,7 +57,7 @@ bool is_same_folder(const fs::path& one, const char* other) {
   return other != nullptr && *other != '\0' && fs::equivalent(one, other, error);
 }
 
-// A home folder is never what a job needs, and holds what nobody wants to send.
+// A job never needs a whole home folder, which contains things that nobody wants to send.
 void refuse_whole_homes(const fs::path& folder) {
   if (is_same_folder(folder, "/") || is_same_folder(folder, std::getenv("HOME")))
     throw Error(ErrorKind::usage, "this is your home or the whole file system, which is not sent",
@@ -84,7 +84,7 @@ code::Scan scan_code(const SubmitArguments& given) {
   return scan;
 }
 
-// Without the rules that the run is judged by: those are many, and --dry-run shows them.
+// Leaves out the rules by which the run is judged: they are many, and --dry-run shows them.
 std::string without_rules(const std::string& plan) {
   std::string out;
   for (const std::string_view line : split(plan, '\n'))
@@ -171,7 +171,7 @@ int make_schedule(const client::Client& client, const SubmitArguments& given,
 }
 
 int submit_job(const SubmitArguments& given) {
-  // Before anything is sent: an empty one is no job for now.
+  // Checked before anything is sent: an invalid one must not become a job for now.
   if (given.schedule) (void)jobs::Cron::parse(*given.schedule, "--schedule");
   const Interrupt interrupt;
   const client::Client client = make_client(given.server, interrupt.token());

@@ -24,12 +24,12 @@ namespace assay::commands {
 
 namespace {
 
-constexpr int kStoppedExit = 130;  ///< as a shell says of a command that Ctrl-C ended
+constexpr int kStoppedExit = 130;  ///< a shell's code for a command ended by Ctrl-C
 constexpr Nanoseconds kPatience = std::chrono::minutes(5);
-// For the last lines of a job that has ended.
+// For the last lines of an ended job.
 constexpr Nanoseconds kToTheEnd = std::chrono::seconds(10);
 
-/// Wakes who waits when the server has news of jobs. Without its stream, every second counts.
+/// Wakes its waiter when the server has news of jobs; without its stream, every second.
 class News {
  public:
   explicit News(const client::Client& client)
@@ -41,7 +41,7 @@ class News {
               wake_.notify_all();
             });
           } catch (const Error&) {
-            // The jobs are asked for all the same.
+            // The jobs are polled in any case.
           }
         }) {}
 
@@ -55,10 +55,10 @@ class News {
   std::mutex mutex_;
   std::condition_variable_any wake_;
   bool fresh_ = false;
-  std::jthread thread_;  ///< last: it uses the others
+  std::jthread thread_;  ///< last: uses the others
 };
 
-/// Does what may fail while the server is away.
+/// Retries operations that may fail while the server is away.
 class Patience {
  public:
   explicit Patience(std::stop_token stop) : stop_(std::move(stop)) {}
@@ -89,20 +89,20 @@ class Patience {
   std::int64_t failed_since_ns_ = 0;
 };
 
-/// Prints the lines that have come since.
+/// Prints the lines that are new since the last call.
 class JobLog {
  public:
   JobLog(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options)
       : client_(client), id_(id), options_(options) {}
 
-  /// Of a job that has ended: to its end. A server looks at a run now and then, so that what it has
+  /// Prints an ended job's log to its end. A server looks at a run only occasionally, so its data
   /// may be from before that.
   void print_rest(const std::stop_token& stop) {
     const std::int64_t give_up_ns = mono_now_ns() + kToTheEnd.count();
     while (!print_new() && !stop.stop_requested() && mono_now_ns() < give_up_ns)
       ::poll(nullptr, 0, 100);
   }
-  /// True: nothing more will come.
+  /// Returns true if nothing more will come.
   bool print_new() {
     while (true) {
       client::LogQuery query;
@@ -132,7 +132,7 @@ class JobLog {
   std::int64_t next_ = 0;
 };
 
-// Of a suite only its cases know.
+// For a suite, only its cases know the ranks.
 void refuse_unknown_rank(const client::JobDetails& job, const std::string& asked) {
   const auto rank = parse_number<int>(asked, 0);
   const jobs::Submission& submission = job.submission;
@@ -142,7 +142,7 @@ void refuse_unknown_rank(const client::JobDetails& job, const std::string& asked
               ranks == 1 ? "it has one rank: 0" : fmt::format("its ranks are 0 to {}", ranks - 1));
 }
 
-// In large parts: a log of a million lines takes seconds.
+// Uses large parts: a log of a million lines takes seconds.
 void print_whole_log(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options,
                      const std::stop_token& stop) {
   client::LogQuery query;
@@ -163,7 +163,7 @@ void print_whole_log(const client::Client& client, jobs::JobId id, const LogOpti
   }
 }
 
-// What speaks against the run, the worst first.
+// Prints what speaks against the run, worst first.
 void say_findings(const client::Client& client, jobs::JobId id) {
   constexpr std::size_t kShown = 5;
   std::vector<std::string> lines;
@@ -190,7 +190,7 @@ void say_findings(const client::Client& client, jobs::JobId id) {
 std::string status_line(const client::JobRow& job) {
   std::string line = fmt::format("job {} is {}", job.id, printable(job.state.text));
   if (job.verdict != jobs::Verdict::none) line += fmt::format(", {}", to_text(job.verdict));
-  // The estimate moves with every decision: only the reason is news.
+  // The estimate changes with every decision, so only the reason is news.
   if (const std::string why = shown_wait(job.pending, job.place, {}); !why.empty())
     line += ": " + why;
   return line;
@@ -221,7 +221,7 @@ int follow_jobs(const client::Client& client, const std::vector<jobs::JobId>& id
               (void)log.print_new();
           } catch (const client::Refused& refused) {
             if (refused.kind() != ErrorKind::usage) throw;
-            // Not before the first attempt has a run; never of a job that did not begin.
+            // Not before the first attempt has a run, and never for a job that did not begin.
           }
         }
         if (std::string line = status_line(job.row); said[id] != line) {
@@ -264,7 +264,7 @@ int print_job_log(const client::Client& client, jobs::JobId id, const LogOptions
   while (!stop.stop_requested()) {
     bool ended = false;
     patience.try_to([&] {
-      // The state first: what was written before it is then in the log.
+      // Reads the state first, so that everything written before it is in the log.
       const client::JobRow job = client.job(id).value.row;
       ended = job.state.is_final();
       if (ended)

@@ -10,7 +10,7 @@ namespace assay::commands {
 
 namespace {
 
-// A folder may be large, and a line slow.
+// A folder may be large and a line slow.
 constexpr Nanoseconds kCopyLimit = std::chrono::minutes(30);
 constexpr Nanoseconds kRemoveLimit = std::chrono::minutes(1);
 
@@ -27,7 +27,7 @@ RemoteCode::RemoteCode(const plan::Plan& plan, const std::filesystem::path& from
   options.timeout = kCopyLimit;
   const std::string folder = shell_quote(to_);
   for (const plan::Host& host : plan_.cluster.hosts) {
-    // Made anew: in a folder that is there already, somebody else may wait.
+    // Creates the folder, because somebody else may be waiting in an existing one.
     const std::string unpack = "mkdir -m 700 " + folder + " && exec tar -xf - -C " + folder;
     const std::string pipeline = "tar -C " + shell_quote(from.string()) + " -cf - . | " +
                                  shell_join(on_host(plan_, host, unpack));
@@ -54,7 +54,7 @@ void remove_remote_code(const plan::Plan& plan, const std::string& folder) {
     try {
       (void)run_command(on_host(plan, host, "rm -rf -- " + shell_quote(folder)), options);
     } catch (const Error&) {
-      // A host that cannot be reached keeps it.
+      // Stays on an unreachable host.
     }
   }
 }

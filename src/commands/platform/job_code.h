@@ -7,9 +7,9 @@
 
 namespace assay::commands {
 
-/// What a job's owner sent, on the nodes that ssh reaches, for as long as this lives: the content
-/// of `from` in the folder `to` of every host of the plan. Throws Error of kind launch for a host
-/// that cannot get it; kind environment for a plan without such hosts.
+/// The owner's files for a job on nodes reached by ssh, while this lives: the content of `from` in
+/// the folder `to` on every host of the plan. Throws Error of kind launch if a host cannot get it,
+/// of kind environment for a plan without such hosts.
 class RemoteCode {
  public:
   RemoteCode(const plan::Plan& plan, const std::filesystem::path& from, std::string to);
@@ -22,7 +22,7 @@ class RemoteCode {
   std::string to_;
 };
 
-/// Removes it where an earlier process has left it. Best effort.
+/// Removes what an earlier process left there. Best effort.
 void remove_remote_code(const plan::Plan& plan, const std::string& folder);
 
 }  // namespace assay::commands

@@ -27,12 +27,12 @@ std::string color_of(const JobRow& job) {
   return {};
 }
 
-// How long it has run in all its attempts; none where it has not.
+// The total running time over all attempts; empty if it has not run.
 std::string time_of(const JobRow& job) {
   return job.ran_s.value_or(0) > 0 ? format_duration(from_seconds(*job.ran_s)) : "";
 }
 
-// An element of an array has the name of all of them.
+// An array element has the array's name.
 std::string name_of(const JobRow& job) {
   return printable(job.name) + (job.array_index ? fmt::format("[{}]", *job.array_index) : "");
 }

@@ -70,7 +70,7 @@ void add_vendors(const catalog::Catalog& catalog, const std::string& file,
   }
 }
 
-/// As the suites of its jobs have it.
+/// As in the suites of its jobs.
 plan::Cluster cluster_of(const engine::EmbeddedNode& node, const Json& ssh) {
   Json host{{"name", node.name}};
   host.update(node.access);
@@ -88,22 +88,22 @@ bool reach(const plan::Cluster& cluster) {
   return run_command(launch::ssh_argv(target, "", "true"), limits).ok();
 }
 
-/// The way to the programs that the agents of a run are, over one connection to each node that
-/// stays for a minute after its last use.
+/// The way to the programs that are a run's agents, over one connection per node that stays open
+/// for a minute after its last use.
 class AgentCommands {
  public:
   explicit AgentCommands(std::map<std::string, plan::Cluster> clusters)
       : clusters_(std::move(clusters)) {
     try {
-      sockets_.emplace("/tmp", "assay-enter");  // paths of sockets are limited to 108 bytes
-    } catch (const Error&) {                    // each has a connection of its own
+      sockets_.emplace("/tmp", "assay-enter");  // socket paths are limited to 108 bytes
+    } catch (const Error&) {                    // each then has its own connection
     }
   }
 
   [[nodiscard]] std::vector<std::string> command(const std::string& node,
                                                  const std::filesystem::path& run,
                                                  const std::vector<std::string>& args) {
-    // Where every owner has a user, the run says whose it is.
+    // If every owner has a user, the run says whose it is.
     const auto known = clusters_.find(node);
     plan::Cluster cluster =
         known != clusters_.end() ? known->second : store::RunDir::open(run).plan().cluster;
@@ -140,8 +140,8 @@ class AgentCommands {
   std::map<std::filesystem::path, std::string> programs_;
 };
 
-/// From now on `ssh`, for this process and the controllers of its jobs, is the agent's program,
-/// which runs commands on this machine as the user of the job (entry/run_as_user.h).
+/// From now on, `ssh` for this process and its jobs' controllers is the agent's program, which runs
+/// commands on this machine as the job's user (entry/run_as_user.h).
 void use_ssh_of_users(const std::string& job_user, const std::filesystem::path& data) {
   namespace fs = std::filesystem;
   if (::geteuid() != 0)
@@ -166,7 +166,7 @@ void use_ssh_of_users(const std::string& job_user, const std::filesystem::path& 
   ::setenv(entry::kAsUserVariable, job_user.c_str(), 1);
 }
 
-/// This machine, reached as its users are.
+/// Reaches this machine as its users.
 void reach_as_user(engine::EmbeddedOptions& options, const std::string& job_user) {
   engine::EmbeddedNode& node = options.nodes.front();
   node.remote = true;

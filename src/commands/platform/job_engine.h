@@ -9,21 +9,21 @@
 
 namespace assay::commands {
 
-/// What an administrator says about where jobs run.
+/// An administrator's settings for where jobs run.
 struct JobEngineChoice {
   std::filesystem::path nodes{};               ///< a list of machines; empty: this one
-  std::optional<engine::SlurmTarget> slurm{};  ///< jobs are Slurm's, submitted there
-  /// On this machine, as whom jobs run (a user's name, or engine::kOwnersUser); empty: as the
-  /// server.
+  std::optional<engine::SlurmTarget> slurm{};  ///< submits jobs to Slurm
+  /// The user as whom jobs run on this machine (a name, or engine::kOwnersUser); empty: the
+  /// server's.
   std::string job_user{};
-  std::filesystem::path data{};  ///< the server's folder; with `job_user` it is closed to others
+  std::filesystem::path data{};  ///< the server's folder; closed to others with `job_user`
 };
 
-/// Where jobs run: in Slurm; on the machines that `nodes` lists (engine/nodes_file.h), or, where it
-/// is empty, on this one: its devices, as far as its vendor's tool lists them and the environment
-/// lets them be seen, else its processors. Takes milliseconds where there are no devices, seconds
-/// where there are. Throws Error of kind config for a list that is wrong, environment where there
-/// is no Slurm, usage where jobs cannot run as the user.
+/// The place where jobs run: Slurm; the machines listed in `nodes` (engine/nodes_file.h); or, if
+/// that is empty, this one, with the devices that its vendor's tool lists and the environment
+/// leaves visible, else its processors. Takes milliseconds without devices, seconds with them.
+/// Throws Error of kind config for a wrong list, environment without Slurm, usage if jobs cannot
+/// run as the user.
 [[nodiscard]] std::unique_ptr<engine::Engine> make_job_engine(const JobEngineChoice& choice = {});
 
 }  // namespace assay::commands

@@ -21,7 +21,7 @@ using store::OpenRound;
 
 constexpr Nanoseconds kNodeLimit = std::chrono::seconds(30);
 
-/// What removes the round's containers of a node.
+/// The commands that remove the round's containers from a node.
 std::vector<std::vector<std::string>> container_cleanups(const store::RunDir& run,
                                                          const OpenRound& round, int node) {
   std::vector<std::vector<std::string>> out;
@@ -64,7 +64,7 @@ void sweep_open_rounds(const std::filesystem::path& path) {
       sweep(host, remains);
     }
   }
-  // Agents that served no round just then.
+  // Includes agents that were not serving a round at the time.
   for (const auto& [host, left] : agents) sweep(host, {.agents = {left.begin(), left.end()}});
 }
 

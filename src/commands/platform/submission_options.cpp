@@ -83,7 +83,7 @@ Json endpoints_of(const std::vector<std::string>& words) {
   return endpoints;
 }
 
-// "/opt/bin/python3 train.py --lr 1" → "train.py": the first word that names what is run.
+// "/opt/bin/python3 train.py --lr 1" → "train.py": the first word that names the program.
 std::string name_of_command(const std::string& command) {
   std::string name = "job";
   const std::string line = command.substr(0, command.find('\n'));
@@ -99,7 +99,7 @@ std::string name_of_command(const std::string& command) {
   return name.empty() ? "job" : name.substr(0, jobs::kMaxJobName);
 }
 
-/// What a suite says about itself; nothing where it cannot be read: the server says why.
+/// A suite's description of itself; empty if it cannot be read, which the server will explain.
 struct SuiteSays {
   std::string name;
   int nodes = 1;
@@ -238,7 +238,7 @@ Error submission_error(const std::vector<jobs::Problem>& problems, const std::st
     } else {
       const std::string option = client::option_of(problem.path);
       line = (problem.path.empty() ? "" : option + ": ") + problem.message;
-      // Of several, which.
+      // Says which one of several.
       if (problem.path.find_first_of(".[") != std::string::npos && option != client::kKeepOption)
         line += " (" + problem.path + ")";
     }

@@ -12,9 +12,9 @@
 
 namespace assay::commands {
 
-/// What of a submission was given on the command line.
+/// The parts of a submission given on the command line.
 struct SubmissionOptions {
-  std::string suite;  ///< file, or the name of a suite that comes with Assay
+  std::string suite;  ///< a file, or the name of a suite shipped with Assay
   std::optional<std::string> command;
   std::optional<std::string> name;
   std::optional<std::string> launch;
@@ -42,16 +42,15 @@ struct SubmissionOptions {
 void add_submission_options(CLI::App& command, SubmissionOptions& options);
 
 struct WrittenSubmission {
-  Json json = Json::object();  ///< as it is sent
-  std::string suite_file{};    ///< where its suite is from; empty: none
+  Json json = Json::object();  ///< as sent
+  std::string suite_file{};    ///< the suite's origin; empty: no suite
 };
 
-/// What was given, over `base` (a template). A suite's nodes and processes are those of its largest
-/// case where none were given. Throws Error of kind usage or config.
+/// The given options applied to `base` (a template). If nodes and processes are not given, a
+/// suite's are those of its largest case. Throws Error of kind usage or config.
 [[nodiscard]] WrittenSubmission write_submission(const SubmissionOptions& options, Json base);
 
-/// An Error for what is wrong with a submission, with the option of each, and file:line:column for
-/// a suite.
+/// An Error for a submission's problems, with the option of each, and file:line:column for a suite.
 [[nodiscard]] Error submission_error(const std::vector<jobs::Problem>& problems,
                                      const std::string& suite_file);
 

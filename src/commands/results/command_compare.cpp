@@ -51,7 +51,7 @@ struct CompareArguments {
   ServerOptions server{};
 };
 
-// As it is asked for, or as the name of the file says.
+// The requested format, or the one that the file's name implies.
 CompareFormat format_of(const CompareArguments& arguments) {
   if (!arguments.format.empty())
     return parse_enum<CompareFormat>(arguments.format).value_or(CompareFormat::text);
@@ -134,7 +134,7 @@ std::vector<compare::Side> read_sides(const std::vector<std::string>& texts,
 int run_compare(const CompareArguments& arguments) {
   const CompareFormat format = format_of(arguments);
   const bool to_stdout = arguments.output.empty() || arguments.output == "-";
-  if (!to_stdout) (void)output_place(arguments.output);  // before the work
+  if (!to_stdout) (void)output_place(arguments.output);  // checked before the work
   if (format == CompareFormat::html && to_stdout && terminal().interactive)
     throw Error(ErrorKind::usage, "a page is not for a terminal", "--format html",
                 "name a file, as in -o comparison.html");

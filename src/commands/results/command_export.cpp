@@ -87,7 +87,7 @@ int export_wandb(const ExportArguments& arguments) {
   const judge::RunResult result = result_of(run);
   const fs::path folder = arguments.target("wandb");
   const exports::WandbExport made = exports::export_wandb(exports::RunFiles(run), result, folder);
-  // Older clients do not look into a folder of runs by themselves.
+  // Older clients do not search a folder of runs.
   tell(fmt::format("{} of the project {} in {}\nUpload them with: wandb sync {}\n",
                    counted(made.folders.size(), "run"), lang::name(printable(made.project)),
                    lang::name(printable(folder.string())),
@@ -117,7 +117,7 @@ int export_openmetrics(const ExportArguments& arguments) {
     fmt::print("{}", text);
     return 0;
   }
-  // At once: a collector may read it at any moment.
+  // Replaces the file at once, because a collector may read it at any moment.
   write_output_file(arguments.to, text);
   say(printable(arguments.to) + "\n");
   return 0;

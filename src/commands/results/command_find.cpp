@@ -21,7 +21,7 @@ struct FindArguments {
   bool archived = false;
 };
 
-// An archived run whose packed file is not there.
+// Mentions archived runs whose packed file is missing.
 void say_missing(const std::vector<history::FoundRun>& runs, std::vector<std::string>& remarks) {
   for (const history::FoundRun& run : runs)
     if (std::error_code ec; !run.archived.empty() && !std::filesystem::exists(run.archived, ec))

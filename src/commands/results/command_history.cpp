@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kFileWidth = 200;  ///< of a table that goes to a file or a pipe
+constexpr std::size_t kFileWidth = 200;  ///< for a table written to a file or a pipe
 
 struct HistoryArguments {
   RunChoice choice;
@@ -49,7 +49,7 @@ void write_out(const std::string& text, const std::string& output) {
   say(output + "\n");
 }
 
-// From the page to the folder of results; nothing for a page that goes to a pipe.
+// The path from the page to the folder of results; nothing for a page written to a pipe.
 std::optional<std::string> links_from(const std::string& output, const std::string& results) {
   if (output.empty()) return std::nullopt;
   std::error_code ec;

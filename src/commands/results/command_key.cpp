@@ -27,7 +27,7 @@ struct KeyArguments {
   [[nodiscard]] KeyStore store() const { return site ? KeyStore::of_site() : KeyStore::of_user(); }
 };
 
-// The key itself, or the file that holds it.
+// The key itself, or the file that contains it.
 std::string public_key_of(const std::string& given) {
   if (evidence::is_public_key(given) || !std::filesystem::is_regular_file(given)) return given;
   return std::string(trim(read_file(given)));

@@ -36,7 +36,7 @@ std::string size_text(std::uint64_t bytes) {
   return format_bytes(static_cast<double>(bytes));
 }
 
-// Whom the run is signed by, and whether that means something here.
+// Says who signed the run, and whether that means anything here.
 void say_signer(const judge::EvidenceCheck& check) {
   const judge::RunSeal& seal = check.seal;
   const evidence::Trust trust = evidence::trust_of(seal.public_key);
@@ -127,7 +127,7 @@ std::string flaw_text(pack::Flaw flaw) {
               file, "nothing was unpacked; take another copy, or pack the run again");
 }
 
-// Whether the unpacked run is what was sealed; gives the exit code through `code`.
+// Whether the unpacked run is what was sealed; sets `code` to the exit code.
 bool accept_run(const fs::path& folder, const pack::Contents& contents,
                 const UnpackArguments& given, int& code) {
   const store::RunDir run = store::RunDir::open(folder);

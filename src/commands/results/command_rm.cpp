@@ -18,7 +18,7 @@ struct RemoveArguments {
   bool archived = false;
 };
 
-// A packed file that lies elsewhere is not the run's folder, and stays.
+// A packed file stored elsewhere does not belong to the run's folder, and stays.
 void remove_one(const std::filesystem::path& folder) {
   std::filesystem::path pack;
   if (store::is_archived(folder)) pack = store::read_archived(folder).pack;

@@ -20,7 +20,7 @@ namespace assay::commands {
 
 namespace {
 
-// A run, or what is left of an archived one: tags and notes lie beside its packed file.
+// A run, or the remains of an archived one, whose tags and notes are beside its packed file.
 std::filesystem::path labeled_run(const std::string& name, const std::string& results) {
   const std::filesystem::path folder = run_folder(name, results);
   return store::is_archived(folder) ? folder : store::RunDir::open(folder).path();
@@ -29,7 +29,7 @@ std::filesystem::path labeled_run(const std::string& name, const std::string& re
 struct TagArguments {
   std::string run;
   std::string results = "results";
-  CLI::App* command = nullptr;  ///< its rest are the tags: "-bad" is none of its options
+  CLI::App* command = nullptr;  ///< its remaining arguments are the tags: "-bad" is not an option
 };
 
 int tag_run(const TagArguments& arguments) {
@@ -97,7 +97,7 @@ void add_tag(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("tag", "Put tags on a run (+TAG), take them off (-TAG), or show them");
   arguments->command = command;
-  // "-hot" takes a tag off.
+  // "-hot" removes a tag.
   command->set_help_flag("--help", "Print this help message and exit");
   command->add_option("run", arguments->run, "Folder of a run, or its name")
       ->required()

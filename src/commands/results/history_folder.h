@@ -11,7 +11,7 @@
 
 namespace assay::commands {
 
-/// What 'history' chooses runs by.
+/// How 'history' selects runs.
 struct RunChoice {
   std::string results = "results";
   std::vector<std::string> cases{};
@@ -24,7 +24,7 @@ void add_results_option(CLI::App& command, std::string& results);
 /// Throws Error of kind usage.
 [[nodiscard]] history::RunFilter filter_of(const RunChoice& choice);
 
-/// What 'find', 'rm' and 'archive' choose runs by besides.
+/// Additional criteria of 'find', 'rm' and 'archive'.
 struct FindChoice {
   RunChoice runs{};
   std::vector<std::string> verdicts{};
@@ -32,21 +32,21 @@ struct FindChoice {
   std::vector<std::string> conditions{};
   std::string note{};
 
-  /// Whether anything but the folder of results is given.
+  /// Whether anything besides the folder of results is given.
   [[nodiscard]] bool given() const;
 };
 void add_find_choice(CLI::App& command, FindChoice& choice);
 /// Throws Error of kind usage.
 [[nodiscard]] history::RunFilter filter_of(const FindChoice& choice);
 
-/// With progress on stderr, where that is a terminal.
+/// Shows progress on stderr if that is a terminal.
 [[nodiscard]] history::IndexOptions index_options(bool rebuild = false);
 
-/// The folder of a run that was given as a path, or as its name in the folder of results. Links are
-/// not resolved. Throws Error of kind usage.
+/// The folder of a run given as a path, or by its name in the folder of results. Does not resolve
+/// links. Throws Error of kind usage.
 [[nodiscard]] std::filesystem::path run_folder(const std::string& name, const std::string& results);
 
-/// Prints them on stderr, a line each.
+/// Prints them on stderr, one per line.
 void say_remarks(const std::vector<std::string>& remarks);
 
 }  // namespace assay::commands

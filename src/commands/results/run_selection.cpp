@@ -54,7 +54,7 @@ std::vector<fs::path> chosen_by_rule(const RunSelection& selection, bool archive
       history::check_removable(folder);
       out.push_back(folder);
     } catch (const Error& error) {
-      // Going on again, or without a plan: it stays, and the others need not.
+      // In progress again, or without a plan: this one stays, the others need not.
       remarks.push_back(std::string("stays: ") + error.what());
     }
   }

@@ -13,7 +13,7 @@
 
 namespace assay::commands {
 
-/// Runs to remove or to archive: named ones, or those that fit what is given and need not be kept.
+/// Selects runs to remove or archive: named ones, or matching ones that need not be kept.
 struct RunSelection {
   std::vector<std::string> names{};
   FindChoice choice{};
@@ -32,19 +32,19 @@ struct RunSelection {
 
 void add_selection(CLI::App& command, RunSelection& selection);
 
-/// A run that was selected, and what it takes on the disk.
+/// A selected run and the disk space it uses.
 struct SelectedRun {
   std::filesystem::path folder;
   std::uint64_t bytes = 0;
 };
 
-/// Each can be removed. `archived`: whether a rule chooses archived runs, too, or others only.
-/// Throws Error of kind usage: for no choice, for two kinds of choice, and for one that cannot be
-/// removed, so that it is all or nothing.
+/// All of them can be removed. `archived`: whether a rule selects archived runs as well or only
+/// others. Throws Error of kind usage for no selection, for two kinds of selection, and if any run
+/// cannot be removed, so that it is all or nothing.
 [[nodiscard]] std::vector<SelectedRun> selected_runs(const RunSelection& selection, bool archived);
 
-/// Shows the runs and, unless it is a dry run, asks "`verb` 3 runs, 12 MB? [y/N]" on a terminal.
-/// Where nobody can be asked, a choice by rule was only shown, and named runs are an Error of kind
+/// Shows the runs and, unless it is a dry run, asks "`verb` 3 runs, 12 MB? [y/N]" on a terminal. If
+/// nobody can be asked, a selection by rule is only shown, and named runs are an Error of kind
 /// usage.
 [[nodiscard]] bool agreed(const std::string& verb, const std::vector<SelectedRun>& runs,
                           const RunSelection& selection);
@@ -52,7 +52,7 @@ struct SelectedRun {
 /// "3 runs, 12 MB"
 [[nodiscard]] std::string runs_and_bytes(const std::vector<SelectedRun>& runs);
 
-/// Does it to each; an Error is said, and the others are done. The exit code of the last one.
+/// Acts on each; reports an Error and does the others. Returns the exit code of the last one.
 [[nodiscard]] int for_each_run(
     const std::vector<SelectedRun>& runs,
     const std::function<void(const std::filesystem::path& folder)>& action);

@@ -29,7 +29,7 @@ struct CheckOptions {
   std::string format = "text";
 };
 
-/// What takes its time, on stderr: redrawn on a terminal, else a line whenever it changes.
+/// Shows on stderr what takes time: redrawn on a terminal, otherwise a line per change.
 class Waiting {
  public:
   ~Waiting() {

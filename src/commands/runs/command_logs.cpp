@@ -32,7 +32,7 @@ struct LogOptions {
   bool raw = false;
 };
 
-// On a terminal, escape sequences and control characters of a rank must not take effect.
+// A rank's escape sequences and control characters must not affect the terminal.
 void print_log(const LogFile& log, bool raw) {
   for (const fs::path& part : log.parts) {
     const UniqueFd fd = open_regular_file(part);

@@ -22,7 +22,7 @@ int make_report(const std::string& path, bool logs) {
   const judge::RunResult result = judge_and_report(run);
   show_train_records(run);
   if (logs) tell("Logs: " + report::pack_logs(result, run.path()).string() + "\n");
-  // A folder that somebody copied a run to need not become one of results.
+  // A folder to which somebody copied a run does not become a folder of results.
   history::index_run(run.path(), false);
   return exit_code_of(result);
 }

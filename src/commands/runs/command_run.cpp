@@ -37,13 +37,13 @@ struct RunOptions {
   PlanRequest plan;
   std::string out = "results";
   std::string resume;
-  bool failed = false;  // of the resumed run, run failed rounds again
+  bool failed = false;  // also rerun failed rounds of the resumed run
   std::string format = "text";
   bool dry_run = false;
   bool detach = false;
-  PushRequest push;       // no push while its url is empty
+  PushRequest push;       // no push if its url is empty
   std::string challenge;  // file, address or text; empty: none
-  std::string web;        // port of the live pages, or any; empty: none
+  std::string web;        // port of the live pages, or "any"; empty: none
 };
 
 int show_plan(const RunOptions& options) {
@@ -57,11 +57,11 @@ int show_plan(const RunOptions& options) {
   return 0;
 }
 
-// A run that goes on is sealed anew: what is there already must be what was measured. Gives what
-// nothing can show about it.
+// A resumed run is sealed again, so what exists must be what was measured. Returns what nothing can
+// show about it.
 std::vector<std::string> check_unchanged(const store::RunDir& run) {
   constexpr std::size_t kShown = 8;
-  if (!fs::exists(fs::symlink_status(run.journal_file()))) return {};  // it has not begun
+  if (!fs::exists(fs::symlink_status(run.journal_file()))) return {};  // not yet begun
   const store::RunLock lock(run.path());
   judge::ResumeCheck check = judge::check_before_resume(run);
   if (check.faults.empty()) return std::move(check.unproven);

@@ -26,14 +26,14 @@ namespace assay::commands {
 namespace {
 
 constexpr Nanoseconds kMargin = std::chrono::seconds(30);
-// Signals of one kind that come together are one: a second one has to come after the first was
-// taken.
+// Simultaneous signals of one kind are merged, so a second one must come after the first was
+// handled.
 constexpr std::int64_t kBetweenSignals = 500'000'000;
 
 struct Owner {
   pid_t pid = 0;
   std::string host;
-  std::string job;  // the allocation that it runs in, if any
+  std::string job;  // the allocation in which it runs, if any
 };
 
 Owner owner_of(const store::RunDir& run) {
@@ -46,7 +46,7 @@ Owner owner_of(const store::RunDir& run) {
   return owner;
 }
 
-/// `again` is called every second meanwhile.
+/// Calls `again` every second meanwhile.
 bool wait_until_free(const store::RunDir& run, Nanoseconds limit,
                      const std::function<void()>& again) {
   const std::int64_t deadline = mono_now_ns() + limit.count();
@@ -63,7 +63,7 @@ bool wait_until_free(const store::RunDir& run, Nanoseconds limit,
   return true;
 }
 
-// A batch job that has not begun yet holds nothing; it is withdrawn.
+// A batch job that has not begun holds nothing, and is withdrawn.
 bool withdraw(const store::RunDir& run, const std::string& job) {
   if (job.empty() || launch::batch_waits_for(job).empty()) return false;
   launch::cancel_batch(job, /*waiting=*/true);
@@ -72,7 +72,7 @@ bool withdraw(const store::RunDir& run, const std::string& job) {
   return true;
 }
 
-// Asks the controller to end as Ctrl-C would; gives what would end it by force.
+// Asks the controller to end, like Ctrl-C; returns the command that would end it by force.
 std::string ask_to_end(const Owner& owner, const std::string& job, const std::string& path) {
   if (!job.empty() && owner.job == job) {
     launch::cancel_batch(job, /*waiting=*/false);
@@ -107,7 +107,7 @@ int stop_run(const std::string& path, bool at_once) {
   tell(fmt::format("stopping {} (process {} on {})\n", run.plan().run_id, owner.pid, owner.host));
   std::fflush(stdout);
   std::function<void()> again;
-  // It may end between a look and the signal.
+  // It may end between the check and the signal.
   if (at_once)
     again = [&] {
       try {

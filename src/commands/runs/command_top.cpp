@@ -49,8 +49,8 @@ std::string number(const Json& beat, const char* key) {
   return beat.contains(key) && beat[key].is_number() ? format_number(beat[key].get<double>()) : "–";
 }
 
-// Numbers change every second: widths that suffice keep the columns in their places. Where there is
-// no room, the columns with the greatest `leave_out` go first.
+// Numbers change every second, so sufficient widths keep the columns in place. If there is no room,
+// columns with the largest `leave_out` are dropped first.
 page::Column number_column(std::string title, std::size_t width, int leave_out = 0) {
   return {.title = std::move(title),
           .align = page::Align::right,
@@ -72,11 +72,11 @@ std::string text_of(const page::Table& table, std::size_t width) {
 
 constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
 
-/// What there is room for, and where in the list of nodes it begins.
+/// The available room, and the first node to show.
 struct View {
   std::size_t width = kUnbounded;
   std::size_t height = kUnbounded;
-  std::size_t from = 0;  ///< set back where there are not as many nodes
+  std::size_t from = 0;  ///< reduced if there are not as many nodes
 };
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -84,7 +84,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return split(text, '\n');
 }
 
-/// Lines that a terminal of this width does not break itself, and an empty one.
+/// Lines that a terminal of this width does not wrap itself, then an empty one.
 std::string wrapped(const std::string& text, std::size_t width) {
   std::string out;
   for (const std::string_view line : lines_of(text))
@@ -112,7 +112,7 @@ std::string percent_of(std::optional<double> ratio) {
   return ratio ? fmt::format("{:.2f} %", 100 * *ratio) : "–";
 }
 
-// The trials that run, and the last ones that ended, from the experiment's own journal.
+// The running trials and the last ones that ended, from the experiment's own journal.
 std::string render_trials(const store::RunDir& run, const Json& live, std::size_t width) {
   const Json& now = live["automl"];
   const automl::ExperimentRecord record = automl::record_of(automl::ExperimentJournal::read(
@@ -152,7 +152,7 @@ std::string render_trials(const store::RunDir& run, const Json& live, std::size_
   return "\n" + wrapped(text, width) + text_of(table, width);
 }
 
-/// The round's, and where no round has ended yet, what bounds it.
+/// The round's remaining time, or, if no round has ended yet, its limit.
 std::string time_left(const Json& live, double elapsed_s) {
   if (const auto left = number_at(live, "left_s")) return ", " + launch::about_left(*left);
   const auto experiment = number_at(object_at(live, "automl"), "max_duration_s");
@@ -189,7 +189,7 @@ std::string render(const Json& live, View& view) {
                      number_column("DEV", 6, 7), number_column("MEMORY", 10, 9),
                      number_column("POWER W", 8, 10), remark_column()}};
   const Json nodes = live.value("nodes", Json::array());
-  // Beside what is above, the headings and the line that tells of more.
+  // In addition to the above, the headings and the line that mentions more.
   const auto above = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 2;
   const std::size_t room = view.height > above ? view.height - above : 1;
   const std::size_t shown = std::min({nodes.size(), kNodesShown, room});
@@ -202,13 +202,13 @@ std::string render(const Json& live, View& view) {
   return text;
 }
 
-// A detached run whose job has not begun yet.
+// The reason why a detached run's job has not begun.
 std::string waiting_for(const store::RunDir& run) {
   const std::string job = batch_job_of(run);
   return job.empty() ? "" : launch::batch_waits_for(job);
 }
 
-/// What top shows now; empty: the run does not run.
+/// The current content of top; empty if the run is not running.
 std::string frame_of(const store::RunDir& run, View& view) {
   const bool running = store::RunLock::held(run.path());
   const Json live = parse_json_or_null(read_regular_file_or_empty(run.live_file()));
@@ -222,7 +222,7 @@ std::string frame_of(const store::RunDir& run, View& view) {
   return text;
 }
 
-/// Over what was there before, without a flicker, as far as the screen goes. The last line is
+/// Draws over the previous content without flicker, as far as the screen goes. The last line is
 /// `foot`.
 void draw(const std::string& frame, const std::string& foot, const View& view) {
   std::vector<std::string_view> lines = lines_of(frame);
@@ -242,7 +242,7 @@ int top_once(const store::RunDir& run) {
   return 0;
 }
 
-// Lines one after the other, for what is no terminal.
+// Prints consecutive lines if stdout is not a terminal.
 int top_as_text(const store::RunDir& run) {
   View view;
   for (bool first = true;; first = false) {
@@ -312,7 +312,7 @@ int top(const std::string& path, bool once) {
   return terminal().interactive ? top_on_screen(run) : top_as_text(run);
 }
 
-// Until somebody ends it: the pages of a finished run stay, too.
+// Runs until somebody ends it: a finished run's pages stay too.
 int top_in_browser(const std::string& path, std::uint16_t port) {
   const store::RunDir run = store::RunDir::open(path);
   const WebView web(run.path(), port);

@@ -48,7 +48,7 @@ void start_process(const store::RunDir& run) {
                             .err = Stream::output(),
                             .group = Group::session,
                             .dies_with_parent = false});
-  // It holds the run before this command ends: `assay top` finds it at once.
+  // It holds the run before this command ends, so that `assay top` finds it at once.
   const std::int64_t deadline = mono_now_ns() + kStartLimit.count();
   while (!store::RunLock::held(run.path())) {
     if (const auto ended = controller.poll()) {

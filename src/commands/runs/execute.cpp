@@ -18,7 +18,7 @@ namespace assay::commands {
 
 namespace {
 
-// What went wrong before is what is to be said last, also where the reports cannot be written.
+// The original failure must be reported last, even if the reports cannot be written.
 void report_what_there_is(const store::RunDir& run) {
   try {
     (void)conclude(run);
@@ -49,7 +49,7 @@ int execute(const store::RunDir& run, Json declared, std::vector<std::string> un
         [&run](const plan::CasePlan& plan_case) { return judge::unmet_condition(run, plan_case); });
     loop.execute();
   } catch (const Error&) {
-    // What was measured before it is not lost.
+    // Earlier measurements are not lost.
     if (!launch::finished_rounds(store::Journal::read(run.journal_file())).empty())
       report_what_there_is(run);
     throw;

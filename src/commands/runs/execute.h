@@ -9,15 +9,14 @@
 
 namespace assay::commands {
 
-/// Runs what is not finished yet, judges it, writes and prints its reports, and gives the exit
-/// code. Throws Error when it could not be run; what was measured before is reported all the same.
-/// `declared`: launch::RunLoop::declare; `unproven`: launch::RunLoop::go_on_unproven; `secrets`:
-/// variables of the ranks that no file may hold.
+/// Runs what is unfinished, judges it, writes and prints its reports, and returns the exit code.
+/// Throws Error if it could not run; earlier measurements are still reported. `declared` is
+/// launch::RunLoop::declare, `unproven` launch::RunLoop::go_on_unproven.
 int execute(const store::RunDir& run, Json declared = nullptr,
             std::vector<std::string> unproven = {},
             const std::map<std::string, std::string>& secrets = {});
 
-/// Prints what ais-bench's stubs print of every round; where there is nothing of that, nothing.
+/// Prints what ais-bench's stubs print for every round, if there is anything.
 void show_train_records(const store::RunDir& run);
 
 }  // namespace assay::commands

@@ -31,7 +31,7 @@ bool searches(const plan::Plan& plan, const plan::CasePlan& plan_case) {
          plan_case.config.value(kKey, Json()) == "auto";
 }
 
-// FINISHED of an assay-train that was asked for the batch size; null: it did not say it.
+// FINISHED from an assay-train that was asked for the batch size; null if it did not report one.
 Json ask(const plan::CasePlan& plan_case) {
   const ScratchFolder folder("assay-batch");
   const std::string file = folder.path() / "config.json";

@@ -21,10 +21,10 @@ void note_on_stderr(const std::string& line) {
   tell_error(printable(line) + "\n");
 }
 
-// What needs no libtorch: the suite of a command that names none where training cannot run.
+// Needs no libtorch: the default suite where training cannot run.
 constexpr const char* kWithoutTraining = "micro";
 
-// The suite of a command that names none. Devices that were found are not looked for again.
+// The suite for a command that names none. Reuses devices that were already found.
 std::string choose(const catalog::Catalog& catalog, plan::PlanOptions& options) {
   plan::SuiteChoice choice = plan::choose_suite(search_devices(catalog, "", true));
   if (!choice.devices) {

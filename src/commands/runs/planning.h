@@ -8,9 +8,9 @@
 
 namespace assay::commands {
 
-/// The options of the command line that shape the plan.
+/// The command-line options that shape the plan.
 struct PlanRequest {
-  /// A file, or the name of one in conf/suites; empty: the one that fits this machine.
+  /// A file, or a name in conf/suites; empty: the one that fits this machine.
   std::string suite;
   std::vector<std::string> set;
   std::vector<std::string> only;
@@ -18,8 +18,8 @@ struct PlanRequest {
   std::optional<Challenge> challenge{};  ///< to answer
 };
 
-/// Suite and catalog → plan with a new run id, every rule checked. Says on standard error what was
-/// chosen by the machine, and why: suite, devices, cases that are left out. Throws Error.
+/// Makes a plan with a new run id from suite and catalog, checking every rule. Says on standard
+/// error what the machine decided, and why: suite, devices, omitted cases. Throws Error.
 [[nodiscard]] plan::Plan make_plan(const PlanRequest& request);
 
 }  // namespace assay::commands

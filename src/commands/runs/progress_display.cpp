@@ -77,7 +77,7 @@ std::string Progress::left() const {
 std::string Progress::erase() {
   terminal_.width = std::max<std::size_t>(terminal_width(terminal_.width), 2);
   if (drawn_columns_ == 0) return {};
-  // A window that was made narrower shows the line on several rows.
+  // A narrowed window shows the line on several rows.
   const std::size_t rows_above = (drawn_columns_ - 1) / terminal_.width;
   drawn_columns_ = 0;
   return rows_above == 0 ? "\r\x1b[K" : fmt::format("\r\x1b[{}A\x1b[J", rows_above);

@@ -9,9 +9,9 @@
 
 namespace assay::commands {
 
-/// Shows a run as it goes: one line that is redrawn on a terminal, plain lines otherwise (at the
-/// start and end of every round, and every ten seconds between). The time that is left is a guess
-/// from the rounds so far, and says so.
+/// Shows a run in progress: a redrawn line on a terminal, otherwise plain lines (at the start and
+/// end of every round, and every ten seconds in between). The remaining time is estimated from the
+/// rounds so far, and marked as such.
 class Progress : public launch::Observer {
  public:
   explicit Progress(Terminal terminal);
@@ -30,7 +30,7 @@ class Progress : public launch::Observer {
  private:
   void line(const std::string& text);
   void redraw(const std::string& text);
-  /// What takes the drawn line away again; empty when there is none.
+  /// The sequence that removes the drawn line; empty if there is none.
   [[nodiscard]] std::string erase();
   [[nodiscard]] std::string bar() const;
   /// "  about 2 min left", or "".

@@ -15,14 +15,14 @@ struct PushRequest {
   std::string token_file;  ///< empty: ASSAY_TESTER_TOKEN
   std::string ca;
   std::string name;
-  Json ais = Json::object();             ///< as push::PushOptions
-  std::optional<std::string> test_id{};  ///< as push::PushOptions
+  Json ais = Json::object();             ///< as in push::PushOptions
+  std::optional<std::string> test_id{};  ///< as in push::PushOptions
 };
 
-/// Sends the run to the tester and prints its answer; gives the exit code of `assay push`.
+/// Sends the run to the tester and prints its answer; returns the exit code of `assay push`.
 int push(const PushRequest& given);
 
-/// --to, --token-file and --ca of a command that talks to a tester. The texts must outlive it.
+/// Adds --to, --token-file and --ca to a command that talks to a tester. The texts must outlive it.
 void add_tester_options(CLI::App& command, std::string& url, std::string& token_file,
                         std::string& ca);
 

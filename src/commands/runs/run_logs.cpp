@@ -25,15 +25,15 @@ namespace {
 
 constexpr int kPauseMs = 300;
 constexpr std::size_t kPiece = 256U << 10;
-constexpr std::uint64_t kTail = 4U << 20;  // where lines that were shown before are looked for
+constexpr std::uint64_t kTail = 4U << 20;  // the part searched for lines shown earlier
 
 struct NodeFolder {
   fs::path path;
   bool so_far = false;
 };
 
-// What a node's agent sent goes before its own folder while the run goes on: that is fetched then,
-// and whole when the other is gone.
+// While the run is in progress, what a node's agent sent precedes the node's own folder: that is
+// then being fetched, and complete when the other is gone.
 std::vector<NodeFolder> node_folders(const store::RunDir& run, const std::string& case_name,
                                      int round) {
   std::map<std::string, NodeFolder> by_name;
@@ -64,17 +64,17 @@ std::string read_at(const fs::path& path, std::uint64_t offset, std::size_t most
       have += static_cast<std::size_t>(n);
     }
   } catch (const Error&) {
-    have = 0;  // it has just gone
+    have = 0;  // it has just disappeared
   }
   bytes.resize(have);
   return bytes;
 }
 
-/// A log that is being followed.
+/// A log being followed.
 class Followed {
  public:
-  /// Whole lines since the last call; what the log had before the first one counts as shown, but
-  /// for its last `lines`.
+  /// Complete lines since the last call; what the log had before the first call counts as shown,
+  /// except its last `lines`.
   std::string more(const LogFile& log, int lines) {
     const fs::path& file = log.parts.back();
     struct stat status {};
@@ -85,13 +85,13 @@ class Followed {
     else if (file != file_)
       at_ = behind_last_shown(file, size);
     else if (inode_ != status.st_ino || size < at_)
-      at_ = 0;  // it was rotated
+      at_ = 0;  // the log was rotated
     file_ = file;
     inode_ = status.st_ino;
     std::string bytes =
         read_at(file, at_, std::min<std::uint64_t>(size - std::min(size, at_), kPiece));
     const std::size_t end = bytes.rfind('\n');
-    // A line that is longer than all of it is shown in pieces.
+    // A longer line is shown in pieces.
     if (end != std::string::npos || bytes.size() < kPiece) bytes.resize(end + 1);
     at_ += bytes.size();
     if (!bytes.empty()) last_shown_ = bytes.substr(bytes.rfind('\n', bytes.size() - 2) + 1);
@@ -107,7 +107,7 @@ class Followed {
       at = tail.rfind('\n', at - 1);
     return from + (at == std::string::npos || at == 0 ? 0 : at + 1);
   }
-  // What was sent of a log may lack lines: the last one that was shown tells where to go on.
+  // The parts of a log that were sent may lack lines: the last shown line tells where to continue.
   [[nodiscard]] std::uint64_t behind_last_shown(const fs::path& file, std::uint64_t size) const {
     const std::uint64_t from = size - std::min(size, kTail);
     const std::string tail = read_at(file, from, static_cast<std::size_t>(size - from));
@@ -124,7 +124,7 @@ class Followed {
 
 using RoundName = std::pair<std::string, int>;
 
-// The round that runs; of a run that nobody works on, the last one that has logs.
+// The current round; if nobody works on the run, the last one with logs.
 std::optional<RoundName> current_round(const store::RunDir& run, const std::vector<LogFile>& logs) {
   const Json live = parse_json_or_null(read_regular_file_or_empty(run.live_file()));
   if (live.is_object())
@@ -189,7 +189,7 @@ int follow_logs(const store::RunDir& run, const LogChoice& choice, int lines, bo
     bool more = false;
     for (const LogFile& log : logs) ranks.insert(log.rank);
     for (const LogFile& log : logs) {
-      // Logs that come later are shown from their beginning.
+      // Logs that appear later are shown from their beginning.
       const bool old = first && current != RoundName(log.case_name, log.round);
       const std::string text =
           followed[{log.case_name, log.round, log.rank}].more(log, !first ? -1

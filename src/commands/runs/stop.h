@@ -4,8 +4,8 @@
 
 namespace assay::commands {
 
-/// Asks the run's controller to end, as Ctrl-C would, and waits for it; `at_once`: as Ctrl-C twice.
-/// Throws Error when it does not end. Gives the exit code of `assay stop`.
+/// Asks the run's controller to end, like Ctrl-C, and waits for it; `at_once` is like a double
+/// Ctrl-C. Throws Error if it does not end. Returns the exit code of `assay stop`.
 int stop_run(const std::string& path, bool at_once);
 
 }  // namespace assay::commands

@@ -110,7 +110,7 @@ struct WebView::State {
     return text_response("application/json", dump_line(json));
   }
 
-  // Of more than this the files themselves are the better copy.
+  // Beyond this size the files themselves are the better copy.
   serve::HttpResponse download(std::optional<int> rank) {
     constexpr std::size_t kMostBytes = 64U << 20;
     std::string text;

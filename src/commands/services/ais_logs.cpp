@@ -62,7 +62,7 @@ void AisLogs::append(const fs::path& from, const fs::path& to) {
   std::error_code ec;
   const std::uint64_t size = fs::file_size(from, ec);
   if (ec) return;
-  const bool again = is_new || size < at->second;  // a round that began again has a new log
+  const bool again = is_new || size < at->second;  // a restarted round has a new log
   if (again) at->second = 0;
   if (!again && size == at->second) return;
   std::ifstream in(from, std::ios::binary);

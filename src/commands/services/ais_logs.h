@@ -9,13 +9,13 @@
 
 namespace assay::commands {
 
-/// log/ of an ais-bench package while its run goes on: what the first round's processes print is
-/// appended there once a second, and for the last time when this object goes. Users of ais-bench
-/// look there: benchmark.log is what benchmark.sh prints; a job on ModelArts has one log for every
-/// instance, named as the service names it ("job3be1f0e5-job-aisbench-debug-0.log").
+/// log/ of an ais-bench package during its run: appends the first round's process output there once
+/// a second, and a last time on destruction. Users of ais-bench look there: benchmark.log is
+/// benchmark.sh's output; a job on ModelArts has one log per instance, with the service's name for
+/// it ("job3be1f0e5-job-aisbench-debug-0.log").
 class AisLogs {
  public:
-  /// Logs of an earlier run in `folder` are replaced.
+  /// Replaces an earlier run's logs in `folder`.
   AisLogs(const store::RunDir& run, std::filesystem::path folder);
   AisLogs(const AisLogs&) = delete;
   AisLogs& operator=(const AisLogs&) = delete;
@@ -23,7 +23,7 @@ class AisLogs {
 
  private:
   void follow();
-  /// Brings `to` up to what `from` has now.
+  /// Extends `to` to the current content of `from`.
   void append(const std::filesystem::path& from, const std::filesystem::path& to);
 
   std::filesystem::path round_;

@@ -36,14 +36,14 @@ std::string yaml_text(const std::string& text) {
   return dump_line(Json(text));
 }
 
-// In front of what the user's own variable holds.
+// The folder, followed by the variable's existing value.
 std::string ahead_of(const fs::path& folder, const char* variable) {
   const char* before = std::getenv(variable);
   const bool more = before != nullptr && *before != '\0';
   return folder.string() + (more ? ":" + std::string(before) : "");
 }
 
-// The vendor whose tool is on this machine.
+// The vendor with a tool on this machine.
 std::string local_vendor(const catalog::Catalog& catalog) {
   for (const catalog::Vendor& vendor : catalog.vendors)
     if (vendor.query && !vendor.query->command.empty() &&
@@ -100,7 +100,7 @@ plan::Plan plan_package(const aisbench::Package& package, const aisbench::TestIn
   plan::Plan plan =
       plan::make_plan(plan::parse_suite(yaml, "the suite of assay ais"), catalog, plan_options);
   for (plan::CasePlan& plan_case : plan.cases) {
-    // The package chooses its devices and starts its ranks itself.
+    // The package itself selects its devices and starts its ranks.
     if (!package.on_modelarts()) plan_case.rendezvous.clear();
   }
   if (!package.on_modelarts()) plan.vendor_data.erase("visible_devices");
@@ -122,7 +122,7 @@ void AisStub::log(std::string_view level, std::string_view text) const {
 int AisStub::run() {
   for (const char* folder : {"log", "result", "tmp"}) make_directories(package_.base / folder);
   const fs::path results = options_.out.empty() ? package_.base / "result" : fs::path(options_.out);
-  // benchmark.sh removes its work/ first: two at once would destroy each other's.
+  // benchmark.sh first removes its work/, so two at once would destroy each other's.
   std::error_code ec;
   if (fs::exists(results / "latest", ec) && store::RunLock::held(results / "latest"))
     throw Error(ErrorKind::usage, "the package is being run already",
@@ -174,7 +174,7 @@ void AisStub::log_outcome(const store::RunDir& run) const {
   if (const std::string lines = read_regular_file_or_empty(round / layout::kReportText);
       !lines.empty()) {
     say(lines);
-    // What the package's own script would have printed.
+    // The output that the package's own script would have printed.
     if (package_.on_modelarts())
       write_file_atomic(package_.base / "log/benchmark.log", lines, /*sync=*/false);
   }

@@ -14,33 +14,32 @@ namespace assay::commands {
 /// The command-line options of `assay ais test`.
 struct AisOptions {
   std::string directory = ".";
-  std::string vendor;              ///< empty: the one whose tool is on this machine, else cpu
+  std::string vendor;              ///< empty: the one with a tool on this machine, else cpu
   std::string out;                 ///< empty: the package's result/
   std::string time = "7d";         ///< as limits.time
   std::string stall = "off";       ///< as limits.stall
   std::string interval = "1s";     ///< as telemetry.interval
-  std::vector<std::string> set{};  ///< as --set of 'assay run', over the package's own
+  std::vector<std::string> set{};  ///< as --set of 'assay run', after the package's own
 };
 
-/// The run of a package: benchmark.sh as one round on this machine or, when its RUNTYPE is
-/// modelarts, the job that its configuration describes. Throws Error of kind config.
+/// The run of a package: benchmark.sh as one round on this machine or, if its RUNTYPE is modelarts,
+/// the job described by its configuration. Throws Error of kind config.
 [[nodiscard]] plan::Plan plan_package(const aisbench::Package& package,
                                       const aisbench::TestInfo& info, const AisOptions& options);
 
-/// What the closed program of ais-bench does in local mode: log/, result/ and tmp/, the run, its
-/// lines in log/stub.log and on stdout, benchmark.sh's output in log/. Gives the exit code of the
-/// run.
+/// Does what ais-bench's closed program does in local mode: log/, result/ and tmp/, the run, its
+/// lines in log/stub.log and on stdout, benchmark.sh's output in log/. Returns the run's exit code.
 class AisStub {
  public:
   AisStub(aisbench::Package package, aisbench::TestInfo info, AisOptions options);
   int run();
   /// Writes a line to log/stub.log and to stdout.
   void log(std::string_view level, std::string_view text) const;
-  /// The run that was made; empty before.
+  /// The run created; empty before.
   [[nodiscard]] const std::filesystem::path& run_dir() const noexcept { return run_dir_; }
 
  private:
-  /// What the package declares about the machine; null: nothing that can be used.
+  /// The package's declarations about the machine; null if none is usable.
   [[nodiscard]] Json declared_system() const;
   void log_outcome(const store::RunDir& run) const;
 

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 aisbench::TestInfo local_info(const aisbench::Package& package) {
   if (package.config_json.empty()) return {};
-  // Local mode does not need the file: one that is not filled in must not end it.
+  // Local mode does not need the file, so an incomplete one must not end it.
   try {
     return aisbench::read_test_info(
         parse_json(read_plain_file(package.config_json), package.config_json.string()),
@@ -45,7 +45,7 @@ int test(const AisOptions& options) {
 
 struct NetworkOptions {
   AisOptions run;
-  std::string url;  // empty: the one of config.json
+  std::string url;  // empty: config.json's
   std::string token_file;
   std::string ca;
 };
@@ -56,7 +56,7 @@ std::string tester_url(const aisbench::TestInfo& info) {
   return fmt::format("{}://{}:{}", here ? "http" : "https", info.tester_ip, info.tester_port);
 }
 
-/// Runs a package and reports it to the tester. What the tester needs is checked before the run.
+/// Runs a package and reports it to the tester. Checks the tester's requirements before the run.
 int run_for_tester(const NetworkOptions& options) {
   const aisbench::Package package = aisbench::open_package(options.run.directory);
   const std::string where = package.config_json.empty() ? (package.base / "config").string()
@@ -98,8 +98,8 @@ int run_for_tester(const NetworkOptions& options) {
   return code != 0 ? code : pushed;
 }
 
-/// Stops what the package's newest run has started. A job on ModelArts is found by the job_name of
-/// the configuration, as ais-bench does, when no run of this folder has made it.
+/// Stops what the package's newest run started. A job on ModelArts that no run of this folder
+/// created is found, as in ais-bench, by the configuration's job_name.
 int stop(const AisOptions& options) {
   const aisbench::Package package = aisbench::open_package(options.directory);
   const fs::path run =

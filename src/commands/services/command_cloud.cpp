@@ -22,7 +22,7 @@ struct CloudOptions {
   std::string format = "text";
 };
 
-/// The services of a suite's cloud.
+/// The services of the suite's cloud.
 struct Services {
   explicit Services(const CloudOptions& given)
       : options(cloud_of_suite(given.suite, given.set)),

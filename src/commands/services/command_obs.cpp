@@ -25,13 +25,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kSilence = 1'000'000'000;  // what is faster needs no progress
+constexpr std::int64_t kSilence = 1'000'000'000;  // faster transfers need no progress
 
 struct ObsCommand {
   StoreOptions store;
   std::string from;
   std::string to;
-  std::string input = "data_url";  // of the suite
+  std::string input = "data_url";  // the suite's
   bool recursive = false;
   bool remove = false;
   bool pretend = false;
@@ -50,7 +50,7 @@ std::string as_folder(std::string key) {
   return key;
 }
 
-/// A name of the store as a line can show it.
+/// A store's name in a form that fits on a line.
 std::string on_one_line(const std::string& name) {
   std::string out = printable(name);
   std::ranges::replace(out, '\n', ' ');
@@ -112,7 +112,7 @@ int upload_folder(const ObsCommand& options, const StoreUrl& to, bool remove) {
   return 0;
 }
 
-/// Fetches what is missing below `folder` or differs. Gives how many files came.
+/// Fetches files that are missing or differ below `folder`. Returns the number fetched.
 int download_folder(const ObsCommand& options, const StoreUrl& from) {
   const Interrupt interrupt;
   Store store(options.store);
@@ -151,7 +151,7 @@ int download_folder(const ObsCommand& options, const StoreUrl& from) {
                    came += bytes;
                    progress.show(done += object.size, total);
                  });
-    total = came;  // what an earlier call had fetched already is not in it
+    total = came;  // excludes what an earlier call had fetched
   }
   tell(fmt::format("{}{} fetched ({}), {} unchanged\n", options.pretend ? "would be: " : "",
                    wanted.size(), format_bytes(static_cast<double>(total)), unchanged));
@@ -193,7 +193,7 @@ int copy(const ObsCommand& options) {
   return 0;
 }
 
-/// Without a target, the data set of the suite is meant: the folder that its job reads.
+/// Without a target, the suite's data set is meant: the folder read by its job.
 StoreUrl input_of(const ObsCommand& options) {
   if (options.store.suite.empty())
     throw Error(ErrorKind::usage, "where to is missing", {},

@@ -62,7 +62,7 @@ int push(const PushRequest& given) {
   if (url.origin.starts_with("http://") && !is_this_machine(url.host))
     tell_error(fmt::format("assay: warning: {} has no TLS: the token can be read on the way\n",
                            url.origin));
-  const Interrupt interrupt;  // a push goes on later where it was ended
+  const Interrupt interrupt;  // an interrupted push can be resumed
   ByteProgress progress("Sent");
   push::PushOptions options;
   options.name = given.name;

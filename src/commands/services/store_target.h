@@ -21,18 +21,18 @@ struct StoreUrl {
   [[nodiscard]] std::string text() const { return "obs://" + bucket + "/" + key; }
 };
 
-/// Nothing for what does not begin like one: a path of this machine. Throws Error of kind usage for
+/// Nothing for text without such a beginning, which is a local path. Throws Error of kind usage for
 /// an address without a bucket.
 [[nodiscard]] std::optional<StoreUrl> parse_store_url(const std::string& text);
 
-/// Which object store, and how to get in, as the command line says.
+/// The object store and its credentials, according to the command line.
 struct StoreOptions {
-  std::string suite;        ///< that names it: a file, or one of conf/suites
-  std::string endpoint;     ///< else this
-  std::string region;       ///< else OBS of this region; with `s3` a part of the signature
+  std::string suite;        ///< names it: a file, or one of conf/suites
+  std::string endpoint;     ///< otherwise this
+  std::string region;       ///< otherwise OBS in this region; with `s3`, part of the signature
   std::string credentials;  ///< file, as cluster.modelarts.credentials
   std::string ca_file;
-  bool s3 = false;  ///< AWS's signature V4, keys of AWS_ACCESS_KEY_ID too
+  bool s3 = false;  ///< AWS's signature V4, with keys from AWS_ACCESS_KEY_ID too
   bool path_style = false;
   int parallel = 0;  ///< 0: the default
 };
@@ -44,7 +44,7 @@ class Store {
  public:
   explicit Store(const StoreOptions& options);
   [[nodiscard]] cloud::ObsBucket bucket(const std::string& name);
-  /// The file with its credentials; empty where they come from the environment.
+  /// The file with its credentials; empty if they come from the environment.
   [[nodiscard]] const std::filesystem::path& key_file() const { return key_file_; }
 
  private:

@@ -33,7 +33,7 @@ struct HostfileOptions {
   std::string out;
 };
 
-/// Slots that a file does not give come from --slots.
+/// Takes slots that a file does not give from --slots.
 void fill_slots(std::vector<HostSlots>& hosts, int slots) {
   for (HostSlots& host : hosts) {
     if (host.slots == 0) host.slots = slots;

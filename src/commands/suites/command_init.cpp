@@ -66,16 +66,16 @@ void ask_where(Questions& ask, const InitOptions& given, SuiteDraft& draft) {
                                  number_from(1, 100'000)));
 }
 
-// What 'vendor: auto' would find on this machine: a suite for devices cannot run where there are
-// none.
+// Whether 'vendor: auto' would find devices on this machine: a suite for devices cannot run without
+// them.
 bool has_devices(const catalog::Catalog& catalog) {
   return std::ranges::any_of(
       search_devices(catalog, "", /*built_in=*/false),
       [](const plan::DeviceSearch& search) { return search.problem.empty(); });
 }
 
-// Whether Assay's own training workloads run on the vendor's devices: on those that CUDA's programs
-// see. 'auto' finds out when it runs.
+// Whether Assay's own training workloads run on the vendor's devices, which is the case if CUDA
+// programs see these. 'auto' finds out at run time.
 bool runs_built_in(const catalog::Catalog& catalog, const std::string& vendor) {
   const catalog::Vendor* found = catalog.find_vendor(vendor);
   return are_processors(vendor) || found == nullptr ||
@@ -108,7 +108,7 @@ void ask_what(Questions& ask, const InitOptions& given, const catalog::Catalog& 
         ask.ask("Your training's command; empty: a built-in workload", given.command, "");
   }
   if (draft.command.empty()) {
-    const char* first = are_processors(draft.vendor) ? "matmul" : "gemm";  // what runs there
+    const char* first = are_processors(draft.vendor) ? "matmul" : "gemm";  // runs on them
     draft.workload = ask.ask("Which built-in workload ('assay list workloads')", given.workload,
                              first, one_of(catalog.workload_names()));
     draft.framework = catalog.find_workload(draft.workload)->frameworks.front();
@@ -181,8 +181,8 @@ void ask_metric(Questions& ask, const InitOptions& given, SuiteDraft& draft) {
   draft.metric = std::move(metric);
 }
 
-// Checks the suite in its place, so that what is wrong has its line there. One that is refused does
-// not stay; what it would have replaced does.
+// Checks the suite in its final place, so that errors name the right lines. A refused suite is
+// removed, and a file that it replaced is restored.
 plan::Plan write_checked(const std::string& file, const std::string& suite) {
   std::optional<std::string> before;
   if (std::filesystem::exists(file)) before = read_file(file);

@@ -25,7 +25,7 @@ namespace assay::commands {
 
 namespace {
 
-// A list of objects, one a row: {"vendor": "cpu", "visible_devices": "", …}.
+// A list of objects, one per row: {"vendor": "cpu", "visible_devices": "", …}.
 Json json_of(const page::Table& table) {
   Json out = Json::array();
   for (const page::Row& row : table.rows) {
@@ -56,12 +56,12 @@ std::string bound(const catalog::Rule& rule) {
   return text;
 }
 
-// "conf/vendors/cpu.yaml:3" → without the line.
+// "conf/vendors/cpu.yaml:3" without the line.
 std::string file_of(const std::string& origin) {
   return origin.substr(0, origin.rfind(':'));
 }
 
-// One file that cannot be read does not hide the others.
+// An unreadable file does not hide the others.
 int list_suites(const catalog::Catalog& catalog, bool json) {
   page::Table table;
   table.columns = {{"SUITE"}, {"CASES", page::Align::right}, {"FROM"}, {"DESCRIPTION"}};

@@ -48,7 +48,7 @@ std::string shape_text(const automl::Shape& shape) {
                     : fmt::format("{}×{}×{}", shape.height, shape.width, shape.channels);
 }
 
-// Both counts of a layer, of all layers of a kind, or of the model.
+// Both counts for a layer, for all layers of a kind, or for the model.
 struct OperationCount {
   std::int64_t layers = 0;
   std::int64_t parameters = 0;
@@ -68,7 +68,7 @@ OperationCount count_of(const Graph& graph, int id) {
           automl::aiperf_operations(graph, id), automl::exact_operations(graph, id)};
 }
 
-// What belongs to no layer: gradients of a node that several layers read are added.
+// Work that belongs to no layer: adding the gradients of a node that several layers read.
 OperationCount sums_at_nodes(const Graph& graph, const OperationCount& layers) {
   OperationCount sums;
   const Operations whole = automl::exact_operations(graph);
@@ -82,7 +82,7 @@ Json operations_json(const OperationCount& count) {
           {"exact", {{"forward", count.exact.forward}, {"backward", count.exact.backward}}}};
 }
 
-// Thousands apart: 7,806,583,495.
+// With grouped thousands: 7,806,583,495.
 std::string grouped_digits(std::int64_t value) {
   std::string text = std::to_string(value);
   for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)

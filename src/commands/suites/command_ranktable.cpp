@@ -131,7 +131,7 @@ int convert(const RanktableOptions& options) {
   return 0;
 }
 
-/// Every server has as many; 0 when the number is not known.
+/// The number of devices common to all servers; 0 if unknown.
 int common_devices(const std::vector<ServerSpec>& servers) {
   std::size_t most = 0;
   for (const ServerSpec& server : servers) most = std::max(most, server.device_ips.size());
@@ -144,7 +144,7 @@ int need_devices(int devices) {
               "give --devices, --case, or the device IPs of the hosts");
 }
 
-/// --device-ips of all hosts, one host after the other.
+/// Distributes --device-ips, which list one host after another.
 void deal_out(const RanktableOptions& options, std::vector<ServerSpec>& servers) {
   const std::size_t total = options.device_ips.size();
   const std::size_t each =

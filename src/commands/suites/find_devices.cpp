@@ -24,11 +24,11 @@ namespace {
 using plan::DeviceSearch;
 
 constexpr Nanoseconds kToolTimeout = std::chrono::seconds(10);
-// Libraries of gigabytes that are not in memory yet, and a context on every device.
+// Allows for gigabytes of libraries that are not in memory yet, and a context on every device.
 constexpr Nanoseconds kTrainTimeout = std::chrono::minutes(2);
 
-// Whether the PCI bus has an accelerator of the vendor: class 3D controller or accelerator, which
-// graphics for a screen are not.
+// Whether the PCI bus has an accelerator of the vendor: class 3D controller or accelerator, unlike
+// graphics for a screen.
 bool on_bus(const Json& accelerators, const std::string& vendor) {
   return std::ranges::any_of(accelerators, [&](const Json& device) {
     const std::string kind = text_at(device, "class");
@@ -37,7 +37,7 @@ bool on_bus(const Json& accelerators, const std::string& vendor) {
   });
 }
 
-// How many devices a variable such as CUDA_VISIBLE_DEVICES leaves.
+// The number of devices left by a variable such as CUDA_VISIBLE_DEVICES.
 int count_visible(std::string_view value) {
   int count = 0;
   for (const std::string_view one : split(value, ',')) {
@@ -78,14 +78,14 @@ CommandResult list_train_devices() {
   return run_command({train_program().string(), "--devices"}, options);
 }
 
-// How it failed, as the end of a sentence that begins with its name.
+// How it failed, as the rest of a sentence that begins with its name.
 std::string failure_of(const CommandResult& result) {
   if (result.timed_out) return "did not answer within " + format_duration(kTrainTimeout);
   const std::string_view why = trim(result.err);
   return "failed: " + ellipsize(printable(why.substr(0, why.find('\n'))), 200);
 }
 
-// What assay-train can do with the devices.
+// Finds out what assay-train can do with the devices.
 void ask_train(DeviceSearch& search) {
   const auto cannot = [&](std::string problem, std::string advice) {
     search.problem = std::move(problem);
