@@ -33,6 +33,9 @@ TEST_F(JobCommands, ACommandIsSubmittedFollowedAndJudged) {
   const CommandResult listed = assay({"jobs", "--all"});
   EXPECT_THAT(listed.out, AllOf(HasSubstr("hello"), HasSubstr("finished"), HasSubstr("VALID")));
   EXPECT_EQ(assay({"jobs"}).out, "No jobs.\n");
+  EXPECT_THAT(assay({"usage"}).out, HasSubstr("not measured")) << "processors are not";
+  EXPECT_THAT(assay({"usage", "--format", "json"}).out, HasSubstr("\"idle_device_hours\": null"));
+  EXPECT_THAT(assay({"usage", "--format", "csv"}).out, HasSubstr(",,,"));
   const CommandResult shown = assay({"job", "1"});
   EXPECT_THAT(shown.out,
               AllOf(HasSubstr("Job        1 hello"), HasSubstr("submitted"), HasSubstr("exited")));

@@ -69,6 +69,26 @@ TEST_F(BackupTest, RunsOfTheJobsAndWhatWasSentForThemComeBack) {
   EXPECT_FALSE(std::filesystem::exists(copy_ / "jobs/2")) << "no job of the copy";
 }
 
+// Neither the key nor what lies on the disk until Slurm has started a job.
+TEST_F(BackupTest, OfSecretsItHasWhatNobodyCanReadAlone) {
+  accounts::Accounts(accounts_file(data_))
+      .put_secret({.of = "admin", .name = "hf", .author = "admin"}, "hunter2-and-more");
+  make_job();
+  write_file_atomic(data_ / "jobs/1/attempt-1/secrets.json", "{\"HF\": \"hunter2-and-more\"}");
+  backup_platform(data_, copy_);
+  (void)check_backup(copy_);
+  for (const auto& file : std::filesystem::recursive_directory_iterator(copy_))
+    if (file.is_regular_file()) {
+      EXPECT_THAT(read_file(file.path()), ::testing::Not(HasSubstr("hunter2"))) << file.path();
+    }
+  EXPECT_TRUE(std::filesystem::exists(data_ / "jobs/1/attempt-1/secrets.json"));
+  EXPECT_EQ(key_left_out(data_), data_ / accounts::kSecretsKey);
+  EXPECT_EQ(key_left_out(copy_), "");
+  accounts::Accounts restored(accounts_file(copy_));
+  ASSERT_EQ(restored.secrets("admin", {}).size(), 1U);
+  EXPECT_FALSE(restored.secrets("admin", {}).front().usable);
+}
+
 TEST_F(BackupTest, ADamagedCopyIsNotTaken) {
   backup_platform(data_, copy_);
   write_file_atomic(copy_ / "cluster.json", "{");
