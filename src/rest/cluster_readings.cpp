@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,6 +19,7 @@ using telemetry::Column;
 constexpr Nanoseconds kFresh = std::chrono::seconds(2);
 // What came longer ago says nothing of now: the node is lost, or its samples are far apart.
 constexpr Nanoseconds kTooOld = std::chrono::seconds(60);
+constexpr Nanoseconds kToLookAtFiles = std::chrono::milliseconds(100);
 constexpr std::array kShown{Column::util, Column::mem_used_bytes, Column::mem_total_bytes,
                             Column::power_w, Column::temp_c};
 constexpr int kMostDevices = 512;
@@ -53,26 +54,58 @@ telemetry::Values whole_node(const live::NodeReadings& readings) {
 
 std::map<std::string, live::NodeReadings> ClusterReadings::of(
     platform::Platform& platform, const std::vector<platform::NodeView>& nodes) {
+  if (const std::unique_lock alone(looking_, std::try_to_lock);
+      alone && (looked_ns_ == 0 || mono_now_ns() - looked_ns_ >= kFresh.count()))
+    look(platform, nodes);
+  std::map<std::string, live::NodeReadings> out;
   const std::scoped_lock lock(lock_);
   const std::int64_t now_ns = mono_now_ns();
-  if (looked_ns_ != 0 && now_ns - looked_ns_ < kFresh.count()) return readings_;
-  readings_.clear();
-  std::set<jobs::JobId> running;
+  for (const auto& [node, one] : read_) {
+    live::NodeReadings readings = one.readings;
+    readings.age += Nanoseconds(now_ns - one.at_ns);
+    if (readings.age <= kTooOld) out.emplace(node, std::move(readings));
+  }
+  return out;
+}
+
+void ClusterReadings::look(platform::Platform& platform,
+                           const std::vector<platform::NodeView>& nodes) {
+  std::map<jobs::JobId, std::int64_t> running;
   for (const platform::NodeView& view : nodes)
-    for (const auto& use : view.uses) running.insert(use.job);
-  for (const jobs::JobId job : running) {
-    const std::filesystem::path run = platform.run_of(job);
-    if (run.empty()) continue;
-    for (live::NodeReadings& one : live::latest_readings(run)) {
-      if (one.age > kTooOld) continue;
-      // Every agent measures the whole node: of several the latest counts.
-      const auto known = readings_.find(one.host);
-      if (known == readings_.end() || one.age < known->second.age)
-        readings_.insert_or_assign(one.host, std::move(one));
+    for (const auto& use : view.uses) {
+      const auto known = jobs_.find(use.job);
+      running[use.job] = known == jobs_.end() ? 0 : known->second;
     }
+  jobs_ = std::move(running);
+  {
+    const std::scoped_lock lock(lock_);
+    std::erase_if(read_, [&](const auto& one) { return !jobs_.contains(one.second.job); });
+  }
+  std::vector<std::pair<std::int64_t, jobs::JobId>> line;
+  for (const auto& [job, at_ns] : jobs_) line.emplace_back(at_ns, job);
+  std::ranges::sort(line);
+  const std::int64_t until_ns = mono_now_ns() + kToLookAtFiles.count();
+  for (const auto& [at_ns, job] : line) {
+    if (const std::filesystem::path run = platform.run_of(job); !run.empty())
+      take(job, live::latest_readings(run));
+    jobs_[job] = mono_now_ns();
+    if (mono_now_ns() >= until_ns) break;
   }
   looked_ns_ = mono_now_ns();
-  return readings_;
+}
+
+// Every agent measures the whole node: of several the latest counts.
+void ClusterReadings::take(jobs::JobId job, std::vector<live::NodeReadings> readings) {
+  const std::scoped_lock lock(lock_);
+  const std::int64_t now_ns = mono_now_ns();
+  for (live::NodeReadings& one : readings) {
+    const auto known = read_.find(one.host);
+    if (known != read_.end() && known->second.job != job &&
+        known->second.readings.age + Nanoseconds(now_ns - known->second.at_ns) < one.age)
+      continue;
+    const std::string node = one.host;
+    read_.insert_or_assign(node, Read{job, now_ns, std::move(one)});
+  }
 }
 
 Json readings_json(const live::NodeReadings* readings, int devices, bool of_processors) {

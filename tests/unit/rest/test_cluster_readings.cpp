@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "core/files.h"
+#include "engine/execution_folder.h"
+#include "eventually.h"
 #include "rest/cluster_readings.h"
 #include "rest_world.h"
 
@@ -14,6 +17,29 @@ TEST_F(ClusterReadingsOverRest, OfANodeThatNobodyUsesNothingIsKnown) {
   const Json nodes = json({.path = "/api/v1/nodes", .as = "vic"})["nodes"];
   ASSERT_EQ(nodes.size(), 1U);
   EXPECT_TRUE(nodes[0]["readings"].is_null());
+}
+
+// A job that runs, with what its agent has measured: the node is known while the job is there.
+TEST_F(ClusterReadingsOverRest, OfANodeWithAJobTheLastOneIs) {
+  const jobs::JobId id = job_of("ann", "vision");
+  ASSERT_TRUE(testing::eventually([&] { return !platform_.nodes()[0].uses.empty(); }));
+  const auto run =
+      engine::ExecutionFolder(folder_.path() / "jobs" / std::to_string(id) / "attempt-1").runs() /
+      "run1";
+  const auto node = run / "main/round1/n1_noderank0";
+  std::filesystem::create_directories(node);
+  write_file_atomic(run / "plan.json", "{}");
+  write_file_atomic(run / "journal.jsonl",
+                    R"({"event":"run_start","wall_ns":1}
+{"event":"round_start","case":"main","round":1,"id":"r1","nodes":[{"host":"n1","node":0}],"wall_ns":2}
+)");
+  write_file_atomic(node / "telemetry.csv",
+                    "mono_ns,wall_ns,source,util\n1,1,node,0.5\n2,2,node,0.25\n");
+  ClusterReadings readings;
+  std::vector<platform::NodeView> nodes = platform_.nodes();
+  const auto known = readings.of(platform_, nodes);
+  ASSERT_TRUE(known.contains("n1"));
+  EXPECT_EQ(known.at("n1").sources.at("node")[Column::util], 0.25);
 }
 
 TEST(ReadingsJson, WhatWasNotMeasuredIsNull) {
