@@ -23,6 +23,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "entry/node_command.h"
+#include "entry/port_owner.h"
 #include "entry/round_watch.h"
 #include "transfer/stream.h"
 
@@ -122,16 +123,18 @@ int free_port() {
 }
 
 /// Connects to the socket or the port, whichever the service has.
-UniqueFd connect_to_either(const fs::path& folder) {
+UniqueFd connect_to_either(const fs::path& folder, const NodeRequest& request,
+                           const RankPlace& place) {
   if (UniqueFd fd = connect_to_socket(folder / "socket")) return fd;
   const std::string text = read_regular_file_or_empty(folder / "port");
   const auto port = parse_number<int>(trim(text));
   if (!port) return {};
   const sockaddr_in address = loopback(*port);
   UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  return fd && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0
-             ? std::move(fd)
-             : UniqueFd();
+  const bool connected =
+      fd && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  // A port that its service has left may be another job's by now.
+  return connected && port_belongs_to(request.round, place, *port) ? std::move(fd) : UniqueFd();
 }
 
 std::string end_of_log(const fs::path& folder) {
@@ -210,7 +213,7 @@ std::optional<Child> start_program(const Service& service, const RankPlace& plac
     if (!program.wait_for(std::chrono::seconds(5))) program.signal(SIGKILL);
   }
   // A service started since then is cleaned up by its own watcher.
-  if (!connect_to_either(folder)) {
+  if (!connect_to_either(folder, request, place)) {
     std::error_code ignored;
     fs::remove_all(folder, ignored);
   }
@@ -227,7 +230,9 @@ void start_service(const NodeRequest& request, const RankPlace& place, const fs:
   ::setsid();
   const int null = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
-  for (int fd = 3; fd < 256; ++fd) ::close(fd);  // including the lock
+  // Including the lock. An old kernel closes them one by one.
+  if (::close_range(3, ~0U, 0) != 0)
+    for (int fd = 3; fd < 1024; ++fd) ::close(fd);
   try {
     auto program = start_program(service, place, folder);
     if (program) watch_service(std::move(*program), request, place, folder);
@@ -276,7 +281,7 @@ int take_curves(const NodeRequest& request) {
 UniqueFd connect_to_service(const NodeRequest& request, const RankPlace& place) {
   const Service& service = service_named(request.service);
   const fs::path folder = folder_of(request);
-  if (UniqueFd fd = connect_to_either(folder)) return fd;
+  if (UniqueFd fd = connect_to_either(folder, request, place)) return fd;
   std::error_code ignored;
   const bool has_ended = fs::exists(folder / "ended", ignored);
   if (!request.start) {
@@ -287,11 +292,11 @@ UniqueFd connect_to_service(const NodeRequest& request, const RankPlace& place) 
   const UniqueFd lock(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock || ::flock(lock.get(), LOCK_EX) != 0)
     throw system_error(ErrorKind::environment, "cannot lock", (folder / "lock").string(), errno);
-  if (UniqueFd fd = connect_to_either(folder)) return fd;
+  if (UniqueFd fd = connect_to_either(folder, request, place)) return fd;
   start_service(request, place, folder);
   const std::int64_t deadline = mono_now_ns() + kStartLimit.count();
   while (mono_now_ns() < deadline) {
-    if (UniqueFd fd = connect_to_either(folder)) return fd;
+    if (UniqueFd fd = connect_to_either(folder, request, place)) return fd;
     if (fs::exists(folder / "ended", ignored)) throw ended(service, folder);
     ::poll(nullptr, 0, 50);
   }
