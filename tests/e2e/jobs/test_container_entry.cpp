@@ -49,7 +49,8 @@ class ContainerEntry : public DoorTest {
             "--runroot=" + (folder_ / "run").string(),
             "--tmpdir=" + (folder_ / "state").string()};
   }
-  [[nodiscard]] long submit_contained(const std::string& command) {
+  [[nodiscard]] long submit_contained(const std::string& command,
+                                      const std::vector<std::string>& more = {}) {
     std::string text =
         "name: contained\ncontainer:\n  image: localhost/assay-entry:1\n"
         "  runtime_options: [";
@@ -59,8 +60,10 @@ class ContainerEntry : public DoorTest {
                             "'--ulimit=nproc=512:512']\ncases:\n  - name: probe\n    procs: 1\n"
                             "    limits: {stall: off}\n    command: [/bin/sh, -c, '" +
                             command + "']\n");
-    const CommandResult made =
-        assay({"submit", (folder_ / "suite.yaml").string(), "--no-code", "--format", "json"});
+    std::vector<std::string> words{"submit", (folder_ / "suite.yaml").string(), "--no-code",
+                                   "--format", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const CommandResult made = assay(words);
     EXPECT_EQ(made.status.code, 0) << made.err;
     const Json answer = parse_json_or_null(made.out);
     const Json& jobs = list_at(answer, "jobs");
@@ -87,6 +90,17 @@ TEST_F(ContainerEntry, ACommandRunsInsideWithTheRanksEnvironment) {
   const CommandResult echoed =
       shell(fmt::format("head -c 300000 /dev/zero | assay ssh -T {} -- cat | wc -c", id));
   EXPECT_THAT(echoed.out, HasSubstr("300000"));
+}
+
+// The runtime is told its name alone.
+TEST_F(ContainerEntry, ASecretIsInsideAndOnNoCommandLine) {
+  serve();
+  const fs::path value = write("value", "hunter2 and\n\"more\" $HOME");
+  ASSERT_EQ(assay({"secret", "set", "key", "--file", value.string()}).status.code, 0);
+  const long id = submit_contained("exec /bin/sleep 1000", {"--secret", "key=KEY"});
+  EXPECT_THAT(processes_with("hunter2"), ::testing::IsEmpty());
+  const CommandResult inside = assay({"ssh", "-T", std::to_string(id), "--", "printf %s \"$KEY\""});
+  EXPECT_EQ(inside.out, read_file(value)) << inside.err;
 }
 
 TEST_F(ContainerEntry, WhatSomebodyStartedInsideEndsWhenTheyLeave) {
