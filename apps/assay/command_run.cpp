@@ -15,7 +15,7 @@
 #include "lang/language.h"
 #include "launch/backends/make_backend.h"
 #include "launch/run_records.h"
-#include "page/plan_text.h"
+#include "page/shown_plan.h"
 #include "plan/make_plan.h"
 #include "planning.h"
 #include "push.h"

@@ -27,7 +27,7 @@
 #include "jobs/cron.h"
 #include "jobs/pending.h"
 #include "lang/language.h"
-#include "page/plan_text.h"
+#include "page/shown_plan.h"
 #include "platform_client.h"
 #include "submission_options.h"
 #include "terminal.h"

@@ -5,7 +5,7 @@
 
 #include "chinese_text.h"
 #include "core/text.h"
-#include "page/plan_text.h"
+#include "page/shown_plan.h"
 #include "page/text_width.h"
 #include "unit/plan/testing.h"
 

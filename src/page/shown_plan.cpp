@@ -1,4 +1,4 @@
-#include "page/plan_text.h"
+#include "page/shown_plan.h"
 
 #include <algorithm>
 #include <array>
