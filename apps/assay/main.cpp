@@ -32,7 +32,7 @@ constexpr const char* kExamples =
     "  assay submit suite.yaml --follow    have the platform's server run it, and watch\n";
 
 int fail(const assay::Error& error) {
-  fmt::print(stderr, "assay: {}: {}\n", assay::lang::tr("error"),
+  fmt::print(stderr, "assay: {}{}\n", assay::lang::tr("error: "),
              assay::commands::error_text(error));
   return assay::exit_code(error.kind());
 }
@@ -68,6 +68,9 @@ void require_known_command(const CLI::App& app, int argc, const char* const* arg
   const CLI::App* within = &app;
   for (int i = 1; i < argc && within->get_require_subcommand_min() > 0; ++i) {
     const std::string word = argv[i];
+    // The one option of every command.
+    if (word == "--lang") ++i;
+    if (word.starts_with("--lang")) continue;
     if (word.starts_with('-')) return;
     const CLI::App* known = nullptr;
     std::vector<std::string> names;

@@ -193,7 +193,7 @@ void compute_machines(RoundContext& round) {
                                   format_number(std::round(run.seconds * 10) / 10)));
       }
       other_runs.look(std::min(1.0, together_s / agent->seconds),
-                      who.empty() ? "" : fmt::format("on {}: {}", machine.who, join(who, "; ")));
+                      who.empty() ? "" : fmt::format("on {}: {}", machine.who, join(who, ", ")));
     }
     if (use.throttled_s)
       throttling.look(*use.throttled_s / use.seconds,

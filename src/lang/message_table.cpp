@@ -365,7 +365,7 @@ std::optional<std::string> MessageTable::whole(std::string_view text, int depth,
     if (open_end && text.ends_with(')') && values->back().find(" (") != std::string_view::npos)
       continue;
     // "train: not compared: …" is not said of a name that holds the half of a sentence.
-    const bool leading = pattern.literals.front().empty() && !pattern.as_is.front();
+    const bool leading = pattern.literals.front().empty();
     if (leading && allowed == Values::of_one_part && values->front().find(": ") != npos) continue;
     const bool fits = std::ranges::all_of(*values, [&](const std::string_view& value) {
       if (allowed == Values::of_one_part && has_several_clauses(value)) return false;
@@ -415,7 +415,12 @@ std::optional<std::string> MessageTable::in_parts(std::string_view text, Level l
       }
   // A last part that is a message has its brackets for itself: "a: b (c)".
   const std::size_t last = text.rfind(": ");
-  if (last == npos || !find(text.substr(last + 2)))
+  const std::string_view behind = last == npos ? "" : text.substr(last + 2);
+  if (is_list_of_names(behind)) {
+    const auto head = translated(text.substr(0, last), level);
+    return head ? std::optional(*head + "：" + std::string(behind)) : std::nullopt;
+  }
+  if (behind.empty() || !find(behind))
     if (auto found = with_brackets(text, level)) return found;
   for (std::size_t i = level.joint; i < kJoints.size(); ++i) {
     const std::vector<std::string_view> parts = split_outside_brackets(text, kJoints[i].english);

@@ -6,7 +6,7 @@
 
 #include "core/json.h"
 #include "core/json_access.h"
-#include "page/translated_plan.h"
+#include "page/shown_plan.h"
 
 namespace assay::rest {
 

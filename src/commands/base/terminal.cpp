@@ -57,7 +57,11 @@ void tell(std::string_view english) {
 }
 
 void tell_error(std::string_view english) {
-  const std::string text = lang::tr_lines(english);
+  // The program's name before a line is no part of what is said.
+  constexpr std::string_view kProgram = "assay: ";
+  const bool named = english.starts_with(kProgram);
+  const std::string text = (named ? std::string(kProgram) : "") +
+                           lang::tr_lines(english.substr(named ? kProgram.size() : 0));
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }

@@ -30,7 +30,7 @@
 #include "jobs/cron.h"
 #include "jobs/pending.h"
 #include "lang/language.h"
-#include "page/translated_plan.h"
+#include "page/shown_plan.h"
 
 namespace assay::commands {
 

@@ -20,7 +20,7 @@
 #include "lang/language.h"
 #include "launch/backends/make_backend.h"
 #include "launch/run_records.h"
-#include "page/translated_plan.h"
+#include "page/shown_plan.h"
 #include "plan/make_plan.h"
 #include "push/challenge_request.h"
 #include "push/tester_client.h"

@@ -192,6 +192,8 @@ TEST_F(Chinese, ErrorsAndTheirAdviceAreTranslated) {
   EXPECT_EQ(unknown.status.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("没有命令 'compar'"));
   EXPECT_THAT(unknown.err, HasSubstr("是否想写 'compare'？"));
+  EXPECT_THAT(unknown.err, HasSubstr("命令：run, check, list, "));
+  EXPECT_THAT(assay({"--lang", "zh", "compar"}).err, HasSubstr("没有命令 'compar'"));
   const CommandResult missing = chinese({"run", "no-such-suite"});
   EXPECT_EQ(missing.status.code, 2);
   EXPECT_THAT(missing.err, HasSubstr("没有套件 'no-such-suite'"));

@@ -171,7 +171,7 @@ TEST(Machines, AnotherRunIsNamedWithItsUser) {
   const auto fact = fact_of(with({use}), "other_runs");
   ASSERT_TRUE(fact);
   EXPECT_NEAR(fact->value, 0.452, 1e-12);
-  EXPECT_EQ(fact->detail, "on host0: run1 of ann for 2 s; run2 of bob for 2.5 s");
+  EXPECT_EQ(fact->detail, "on host0: run1 of ann for 2 s, run2 of bob for 2.5 s");
 }
 
 TEST(Machines, ADeviceThatIsSharedIsNamedWithItsOtherUsers) {

@@ -169,6 +169,11 @@ TEST(MessageTable, DoesNotTakeANameAndHalfASentenceForAValue) {
             "train：没有比较：2 轮中只完成了 0 轮");
 }
 
+TEST(MessageTable, LeavesAListOfNamesBehindAColon) {
+  const MessageTable own({{"commands", "", "命令"}, {"note", "", "提示"}});
+  EXPECT_EQ(own.translate("commands: run, note, key"), "命令：run, note, key");
+}
+
 TEST(MessageTable, LeavesAMessageItsBracketsBehindAColon) {
   const MessageTable own(
       {{"note", "", "提示"}, {"each has its own (all get the same)", "", "各不相同"}});

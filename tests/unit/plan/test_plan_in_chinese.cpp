@@ -5,8 +5,8 @@
 
 #include "chinese_text.h"
 #include "core/text.h"
+#include "page/shown_plan.h"
 #include "page/text_width.h"
-#include "page/translated_plan.h"
 #include "unit/plan/testing.h"
 
 namespace assay::plan {

@@ -1,4 +1,4 @@
-#include "page/translated_plan.h"
+#include "page/shown_plan.h"
 
 #include <algorithm>
 #include <array>
