@@ -93,6 +93,32 @@ TEST_F(Fleets, KillAnAgentThatIsStoppedWithItsGuardianAtTheEnd) {
     EXPECT_TRUE(testing::eventually([&] { return !find_process(name); })) << name;
 }
 
+TEST_F(Fleets, BringBackAnAgentThatWasKilledAndLeaveOneThatServes) {
+  connect();
+  const std::vector<std::string> before = fleet_.identity(0).processes;
+  for (const std::string& name : before)
+    if (const auto pid = find_process(name)) send_signal(*pid, SIGKILL);
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  while (fleet_.connected(0) && std::chrono::steady_clock::now() < deadline)
+    loop_.run_one_for(100ms);
+  ASSERT_FALSE(fleet_.connected(0));
+  for (const bool gone : {true, false}) {
+    std::string problem = "no answer";
+    bool over = false;
+    asio::co_spawn(loop_, fleet_.bring_back(0, {.agents = before}),
+                   [&](const std::exception_ptr&, const std::string& why) {
+                     problem = why;
+                     over = true;
+                   });
+    while (!over && loop_.run_one_for(60s) > 0) {
+    }
+    EXPECT_EQ(problem, "") << gone;
+    EXPECT_TRUE(fleet_.present(0));
+  }
+  EXPECT_NE(fleet_.identity(0).processes, before);
+  disconnect();
+}
+
 // Its input is closed, and it cannot see that.
 TEST_F(Fleets, KillAnAgentThatWasStoppedWithItsGuardianBeforeItSaidHello) {
   const std::string name_file = (folder_.path() / "name").string();
