@@ -22,6 +22,30 @@ namespace assay::importer {
 
 namespace {
 
+// A command without the blanks and comments at its end, as a shell reads them: '#' within quotes or
+// a word is text.
+std::string_view without_last_comments(std::string_view command) {
+  std::size_t end = 0;
+  char quote = '\0';
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    const bool begins_word =
+        i == 0 || std::string_view(" \t\r\n;&|(").find(command[i - 1]) != std::string_view::npos;
+    if (quote == '\0' && c == '#' && begins_word) {
+      i = std::min(command.find('\n', i), command.size());
+      continue;
+    }
+    if (std::string_view(" \t\r\n").find(c) == std::string_view::npos) end = i + 1;
+    if (c == '\\' && quote != '\'')
+      end = std::min(++i + 1, command.size());
+    else if (quote != '\0')
+      quote = c == quote ? '\0' : quote;
+    else if (c == '"' || c == '\'')
+      quote = c;
+  }
+  return command.substr(0, end);
+}
+
 using config::Node;
 
 /// Fields about owner, time and display, and fields that are read together with others.
@@ -318,23 +342,34 @@ class ApulisReader {
 
   /// Apulis's endpoints are kept alive by a sleep, which would keep a run from ending.
   void without_sleep(const config::Entry& entry) {
-    std::string_view text = trim(command_);
-    while (!text.empty() && text.back() == ';') text = trim(text.substr(0, text.size() - 1));
     constexpr std::string_view kSleep = "sleep infinity";
+    std::string_view text = without_last_comments(command_);
+    while (!text.empty() && text.back() == ';') text = trim(text.substr(0, text.size() - 1));
     if (!text.ends_with(kSleep)) return;
-    text = trim(text.substr(0, text.size() - kSleep.size()));
-    if (text.empty())
+    text.remove_suffix(kSleep.size());
+    std::string_view before = trim(text);
+    if (before.empty())
       entry.value.fail("the command does nothing but sleep", "a case needs something to run");
-    for (const std::string_view joint : {"&&", ";", "\n"}) {
-      if (!text.ends_with(joint)) continue;
-      command_ = std::string(trim(text.substr(0, text.size() - joint.size())));
-      note(entry,
-           "'sleep infinity' at the end of the command is left out: the case is over when "
-           "its training is");
+    const std::string_view between = text.substr(text.find(before) + before.size());
+    bool own_line = between.find('\n') != std::string_view::npos;
+    if (own_line && before.ends_with('\\')) {  // its line goes on in the next one
+      own_line = false;
+      before = trim(before.substr(0, before.size() - 1));
+    }
+    // A line after '&', '|' or '||' is a part of what stands before it, or waits for it.
+    if (before.ends_with("&&"))
+      before = trim(before.substr(0, before.size() - 2));
+    else if (before.ends_with(';'))
+      before = trim(before.substr(0, before.size() - 1));
+    else if (!own_line || before.ends_with('&') || before.ends_with('|')) {
+      if (command_.find('\n') != std::string::npos)
+        warn(entry, "the command ends with 'sleep infinity' and will not end by itself");
       return;
     }
-    if (command_.find('\n') != std::string::npos)
-      warn(entry, "the command ends with 'sleep infinity' and will not end by itself");
+    command_ = std::string(before);
+    note(entry,
+         "'sleep infinity' at the end of the command is left out: the case is over when "
+         "its training is");
   }
 
   [[nodiscard]] std::string rendered_sweep() const {

@@ -18,7 +18,7 @@ using database::Statement;
 using database::Transaction;
 
 // What lists show is apart from what is long, so that a list of 100,000 jobs is read quickly.
-constexpr std::array<std::string_view, 5> kSchema{R"(
+constexpr std::array<std::string_view, 6> kSchema{R"(
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL,

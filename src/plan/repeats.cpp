@@ -30,9 +30,9 @@ double read_percent(const Node& node, std::string_view text) {
                          ? parse_number<double>(trim(text.substr(0, text.size() - 1)), 1e-3, 100.0)
                          : std::nullopt;
   if (!value || !(*value > 0))
-    node.fail("expected the width to be reached in percent, above 0 and up to 100 %, got " +
-                  node.describe(),
-              kForms);
+    node.fail(
+        "expected the width to be reached in percent, from 0.001 to 100 %, got " + node.describe(),
+        kForms);
   return *value / 100;
 }
 

@@ -39,7 +39,9 @@ std::string read_pattern(const Node& node) {
           "put ( ) around the number, and (?: ) around other groups");
   } catch (const PatternError& e) {
     node.fail("not a regular expression (RE2): " + std::string(e.what()),
-              "write it in single quotes, so that backslashes stay as they are");
+              text.find("\\x{") == std::string::npos
+                  ? "write it in single quotes, so that backslashes stay as they are"
+                  : "a pattern sees bytes: write the character itself in place of its number");
   }
   return text;
 }

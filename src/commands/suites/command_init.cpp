@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,11 +17,16 @@
 #include "commands/suites/find_devices.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/metric.h"
 #include "core/parse_number.h"
 #include "core/pattern.h"
 #include "core/processors.h"
 #include "core/text.h"
+#include "importer/line_numbers.h"
+#include "importer/line_words.h"
 #include "importer/suite_draft.h"
+#include "judge/output_reader.h"
+#include "judge/printed_number.h"
 #include "lang/language.h"
 
 namespace assay::commands {
@@ -29,13 +35,14 @@ namespace {
 
 using importer::DraftLauncher;
 using importer::NumberInLine;
+using importer::PrintedMetric;
 using importer::SuiteDraft;
 
 struct InitOptions {
   std::string file = "my.yaml";
   std::string name, launcher, hosts, user, partition, vendor, workload, command;
   std::string nodes, procs, repeats;
-  std::string sample, pattern, metric, unit;
+  std::string sample, number, pattern, metric, unit, better;
   bool yes = false;
   bool replace = false;
 };
@@ -123,22 +130,85 @@ void ask_what(Questions& ask, const InitOptions& given, const catalog::Catalog& 
   draft.repeats = number(ask.ask("Rounds", given.repeats, "3", number_from(1, 1000)));
 }
 
-// The number that the pattern finds in the sample line. Throws Error of kind usage.
-std::string tried(const std::string& pattern, const std::string& sample) {
+// The number that counts, and how it is measured.
+struct Chosen {
+  PrintedMetric metric;
+  std::optional<NumberInLine> number{};  ///< of the sample line
+};
+
+// What a run would read from the sample line, with the code that reads its output. Throws Error of
+// kind usage.
+double read_back(const PrintedMetric& metric, const std::string& sample) {
+  const std::string line = "the line was: '" + printable(sample) + "'";
   try {
-    const Pattern compiled(pattern);
-    if (compiled.groups() != 1)
+    const Pattern compiled(metric.match);
+    if (compiled.groups() != 1 && !compiled.group("value"))
       throw Error(ErrorKind::usage, "the pattern needs exactly one group in ( ), the number",
-                  pattern);
-    const auto found = compiled.search(sample);
-    if (!found || !(*found)[1])
-      throw Error(ErrorKind::usage, "the pattern does not match the sample line", pattern,
-                  "the line was: '" + printable(sample) + "'");
-    return std::string(*(*found)[1]);
+                  metric.match);
   } catch (const PatternError& error) {
     throw Error(ErrorKind::usage, std::string("not a regular expression (RE2): ") + error.what(),
-                pattern);
+                metric.match);
   }
+  plan::OutputMetric wanted;
+  wanted.name = metric.name;
+  wanted.pattern = metric.match;
+  wanted.unit = metric.unit;
+  wanted.kind = metric.bar ? plan::OutputKind::speed : plan::OutputKind::number;
+  const std::vector<plan::OutputMetric> metrics{wanted};
+  std::vector<judge::OutputValues> found;
+  judge::OutputReader reader(metrics, found);
+  reader.read(sample, 1, /*ends=*/true);
+  const judge::OutputValues& values = found.front();
+  if (values.unreadable() > 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("what the pattern finds cannot be read as a number: '{}'",
+                            printable(values.first_unreadable())),
+                metric.match, line);
+  if (values.count() == 0)
+    throw Error(ErrorKind::usage, "the pattern does not match the sample line", metric.match, line);
+  return *values.reduced(wanted.reduce);
+}
+
+// The same for a pattern that was made here: it must find the chosen number and no other.
+double read_back(const Chosen& chosen, const std::string& sample) {
+  const PrintedMetric& metric = chosen.metric;
+  const double value = read_back(metric, sample);
+  const std::string printed = chosen.number->text + chosen.number->unit;
+  const auto expected =
+      metric.bar
+          ? judge::printed_speed(printed, metric.unit.substr(0, metric.unit.rfind('/'))).value
+          : judge::printed_number(chosen.number->text);
+  if (!expected || *expected != value || Pattern(metric.match).search_all(sample).size() != 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("no pattern was found that reads only '{}' from the line",
+                            printable(std::string(trim(printed)))),
+                "'" + printable(sample) + "'",
+                "give --pattern, a regular expression with one group");
+  return value;
+}
+
+Chosen choose_number(Questions& ask, const InitOptions& given, const std::string& sample) {
+  const std::vector<NumberInLine> numbers = importer::numbers_in(sample);
+  if (numbers.empty())
+    throw Error(
+        ErrorKind::usage,
+        "no number with a name before it, or a unit such as img/s behind it, is in the line",
+        "'" + printable(sample) + "'", "give --pattern, a regular expression with one group");
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    tell_error(fmt::format("  {}  {}\n", i + 1,
+                           lang::name(printable(std::string(importer::own_label(numbers[i].label)) +
+                                                numbers[i].text + numbers[i].unit))));
+  const auto likely = importer::likely_metric(numbers);
+  if (!likely && given.yes && given.number.empty())
+    throw Error(ErrorKind::usage, "the line does not say surely which number counts and what it is",
+                "'" + printable(sample) + "'",
+                "choose one with --number, or give --pattern; --metric, --unit and --better say "
+                "what it is");
+  const int choice =
+      number(ask.ask("Which of them", given.number, likely ? std::to_string(*likely + 1) : "",
+                     number_from(1, static_cast<int>(numbers.size()))));
+  const NumberInLine& chosen = numbers[static_cast<std::size_t>(choice - 1)];
+  return {importer::printed_metric(chosen), chosen};
 }
 
 void ask_metric(Questions& ask, const InitOptions& given, SuiteDraft& draft) {
@@ -147,37 +217,26 @@ void ask_metric(Questions& ask, const InitOptions& given, SuiteDraft& draft) {
       ask.ask("A line that it prints, with the number that counts; empty: it writes PerfLog",
               given.sample, "");
   if (sample.empty() && given.pattern.empty()) return;
-  importer::PrintedMetric metric{"throughput", given.pattern, "samples/s"};
-  if (given.pattern.empty()) {
-    const std::vector<NumberInLine> numbers = importer::numbers_in(sample);
-    if (numbers.empty())
-      throw Error(
-          ErrorKind::usage,
-          "no number with a name before it, or a unit such as img/s behind it, is in the line",
-          "'" + printable(sample) + "'", "give --pattern, a regular expression with one group");
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      tell_error(fmt::format(
-          "  {}  {}\n", i + 1,
-          lang::name(printable(numbers[i].label) + numbers[i].text + printable(numbers[i].unit))));
-    const auto likely = importer::likely_metric(numbers);
-    if (!likely && given.yes)
-      throw Error(ErrorKind::usage, "the line has only the numbers of steps or epochs",
-                  "'" + printable(sample) + "'",
-                  "give --pattern, a regular expression with one group");
-    const int choice =
-        number(ask.ask("Which of them", "", std::to_string(likely.value_or(numbers.size() - 1) + 1),
-                       number_from(1, static_cast<int>(numbers.size()))));
-    metric = importer::printed_metric(numbers[static_cast<std::size_t>(choice - 1)]);
-  }
-  if (!sample.empty())
+  Chosen chosen{{"value", given.pattern, "", "neither"}};
+  if (given.pattern.empty()) chosen = choose_number(ask, given, sample);
+  PrintedMetric& metric = chosen.metric;
+  if (!given.metric.empty()) metric.name = given.metric;
+  if (!given.unit.empty()) metric.unit = given.unit;
+  if (!sample.empty()) {
+    const double value = chosen.number ? read_back(chosen, sample) : read_back(metric, sample);
     tell_error(
-        fmt::format("  {}  reads {}\n", lang::name(metric.match), tried(metric.match, sample)));
+        fmt::format("  {}  reads {}\n", lang::name(metric.match),
+                    lang::name(std::string(trim(fmt::format("{:.10g} {}", value, metric.unit))))));
+  }
   metric.name = ask.ask("What is it called", given.metric, metric.name, [](const auto& answer) {
     return Pattern("^[A-Za-z_][A-Za-z0-9_]*$").found_in(answer)
                ? std::string()
                : std::string("a metric's name has letters, digits and '_'");
   });
   metric.unit = ask.ask("Its unit", given.unit, metric.unit);
+  metric.better = ask.ask("Which is better: higher, lower or neither", given.better, metric.better,
+                          one_of(enum_texts<Better>()));
+  if (!sample.empty()) (void)read_back(metric, sample);  // in the unit that was chosen
   draft.metric = std::move(metric);
 }
 
@@ -247,12 +306,15 @@ void add_init(CLI::App& app, Action& action) {
   option("--repeats", given->repeats, "Rounds", "N");
   option("--sample", given->sample, "A line that the command prints, with the number that counts",
          "LINE");
+  option("--number", given->number, "Which number of that line, as they are listed", "N");
   option("--pattern", given->pattern, "A regular expression with one group, the number", "PATTERN");
   option("--metric", given->metric, "What the number is called", "METRIC");
   option("--unit", given->unit, "Its unit", "UNIT");
+  option("--better", given->better, "Which is better: higher, lower or neither", "DIRECTION");
   command->add_flag("--yes", given->yes, "Ask nothing: take the defaults");
   command->add_flag("--replace", given->replace, "Write over a file that exists");
   command->get_option("--workload")->excludes(command->get_option("--command"));
+  command->get_option("--number")->excludes(command->get_option("--pattern"));
   command->footer(
       "Examples:\n"
       "  assay init                                 asks for everything\n"

@@ -40,7 +40,7 @@ TEST_F(FrontDoor, InitReadsTheRateOfALineInItsUnit) {
                 .status.code,
             0);
   const std::string suite = read_file(folder_ / "own.yaml");
-  EXPECT_THAT(suite, HasSubstr("throughput: {match: 'Tokens/p/s: *("));
+  EXPECT_THAT(suite, HasSubstr("throughput: {match: '\\bTokens/p/s: *("));
   EXPECT_THAT(suite, HasSubstr("unit: 'tokens/s/device'"));
   EXPECT_EQ(assay({"init", "loss.yaml", "--command", "train", "--sample", "loss=1e-3", "--yes"})
                 .status.code,
@@ -50,7 +50,40 @@ TEST_F(FrontDoor, InitReadsTheRateOfALineInItsUnit) {
                    "speed: 12,345.6 tok/s  (1.2e3 it/s)", "--yes"})
                 .status.code,
             0);
-  EXPECT_THAT(read_file(folder_ / "rate.yaml"), HasSubstr("match: 'speed: *("));
+  EXPECT_THAT(read_file(folder_ / "rate.yaml"), HasSubstr("match: '\\bspeed: *("));
+}
+
+TEST_F(FrontDoor, InitShowsTheValueThatARunWouldReadFromTheLine) {
+  const CommandResult made = assay({"init", "own.yaml", "--command", "train", "--vendor", "cpu",
+                                    "--sample", "tok/s 12.3k | loss 3.2", "--yes"});
+  EXPECT_EQ(made.status.code, 0) << made.err;
+  EXPECT_THAT(made.err, HasSubstr("reads 12300 tokens/s\n"));
+}
+
+TEST_F(FrontDoor, InitRefusesALineOfWhichItIsNotSure) {
+  const std::vector<std::string> command{
+      "init",     "own.yaml", "--command", "train",
+      "--vendor", "cpu",      "--sample",  "iter 10: loss 3.2, time 350.12ms",
+      "--yes"};
+  const CommandResult refused = assay(command);
+  EXPECT_EQ(refused.status.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("time 350.12ms\n"));
+  EXPECT_THAT(refused.err, HasSubstr("does not say surely which number counts"));
+  EXPECT_FALSE(fs::exists(folder_ / "own.yaml"));
+  std::vector<std::string> chosen = command;
+  chosen.insert(chosen.end(), {"--number", "3", "--metric", "step_time", "--better", "lower"});
+  EXPECT_EQ(assay(chosen).status.code, 0);
+  EXPECT_THAT(read_file(folder_ / "own.yaml"),
+              HasSubstr(")ms(?:[^\\w/]|$)', unit: 'ms', better: lower}"));
+}
+
+TEST_F(FrontDoor, InitRefusesAPatternThatReadsNoNumberOfTheLine) {
+  const CommandResult refused =
+      assay({"init", "own.yaml", "--command", "train", "--vendor", "cpu", "--sample",
+             "speed 1,5 img/s", "--pattern", "speed ([0-9,]+)", "--yes"});
+  EXPECT_EQ(refused.status.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("cannot be read as a number: '1,5'"));
+  EXPECT_FALSE(fs::exists(folder_ / "own.yaml"));
 }
 
 TEST_F(FrontDoor, InitWritesASuiteForDevicesThatIsRight) {

@@ -72,6 +72,40 @@ TEST(ImportApulis, TakesTheHorovodExampleOfTheGuide) {
   EXPECT_THAT(only.rendezvous, ElementsAre("torchrun", "dlws", "mpi", "horovod"));
 }
 
+// The command of the suite that a job with this command becomes, as JSON writes it.
+std::string imported_command(const std::string& cmd) {
+  const ApulisImport import = import_job(R"({"jobName": "x", "cmd": ")" + cmd + R"("})");
+  return suite_of(import).cases.at(0).command.back();
+}
+
+TEST(ImportApulis, LeavesOutASleepOnALineOfItsOwn) {
+  EXPECT_EQ(imported_command(R"(echo hi\nsleep infinity)"), "echo hi");
+  EXPECT_EQ(imported_command(R"(echo hi\nsleep infinity\n)"), "echo hi");
+  EXPECT_EQ(imported_command(R"(echo hi;\n\n  sleep infinity ;\n)"), "echo hi");
+  EXPECT_EQ(imported_command(R"(echo hi &&\nsleep infinity)"), "echo hi");
+  EXPECT_EQ(imported_command(R"(echo hi && \\\n sleep infinity)"), "echo hi");
+}
+
+TEST(ImportApulis, LeavesOutASleepBehindTheLineEndsOfAForm) {
+  EXPECT_EQ(imported_command(R"(echo hi\r\nsleep infinity\r\n)"), "echo hi");
+}
+
+TEST(ImportApulis, LeavesOutASleepWithACommentBehindIt) {
+  EXPECT_EQ(imported_command(R"(echo hi\nsleep infinity # keeps it open)"), "echo hi");
+  EXPECT_EQ(imported_command(R"(echo hi && sleep infinity  # don't end)"), "echo hi");
+  EXPECT_EQ(imported_command(R"(# don't end\necho hi\nsleep infinity\n# the end\n\n)"),
+            "# don't end\necho hi");
+}
+
+TEST(ImportApulis, KeepsASleepThatTheCommandNeeds) {
+  for (const char* cmd :
+       {R"(train &\nsleep infinity)", R"(train ||\nsleep infinity)", R"(echo 'a # sleep infinity)",
+        R"(sh -c 'a\nsleep infinity # b')", R"(echo \\\nsleep infinity)", R"(nosleep infinity)"})
+    EXPECT_THAT(imported_command(cmd), HasSubstr("sleep infinity")) << cmd;
+  EXPECT_TRUE(says(import_job(R"({"jobName": "x", "cmd": "train &\nsleep infinity"})"),
+                   "will not end by itself"));
+}
+
 TEST(ImportApulis, NamesWhatIsLeftOutWithItsPlace) {
   const ApulisImport import = import_job(kHorovod);
   for (const char* text :

@@ -57,9 +57,10 @@ TEST(Repeats, GivenOnTheCommandLineReplaceThem) {
 TEST(Repeats, ThatCannotBeAreRefused) {
   EXPECT_THAT(repeats_error("0"), HasSubstr("expected a whole number from 1 to 1000"));
   EXPECT_THAT(repeats_error("until 2"), HasSubstr("in percent"));
-  EXPECT_THAT(repeats_error("until 0 %"), HasSubstr("above 0"));
-  EXPECT_THAT(repeats_error("until nan %"), HasSubstr("above 0"));
-  EXPECT_THAT(repeats_error("until 200 %"), HasSubstr("up to 100 %"));
+  EXPECT_THAT(repeats_error("until 0 %"), HasSubstr("from 0.001"));
+  EXPECT_THAT(repeats_error("until nan %"), HasSubstr("from 0.001"));
+  EXPECT_THAT(repeats_error("until 200 %"), HasSubstr("to 100 %"));
+  EXPECT_THAT(repeats_error("until 0.0001 %"), HasSubstr("from 0.001 to 100 %"));
   EXPECT_THAT(repeats_error("until"), HasSubstr("until 2 %"));
   EXPECT_THAT(repeats_error("{max: 5}"), HasSubstr("needs 'until'"));
   EXPECT_THAT(repeats_error("{until: 2 %, min: 2}"), HasSubstr("from 3 to 1000"));

@@ -167,6 +167,7 @@ TEST(SuiteErrors, MetricPatternsAreCompiled) {
     return suite_error("cases:\n  - {name: x, command: y, metrics: {m: {match: " + match + "}}}\n");
   };
   EXPECT_THAT(with("'a ([0-9]+'"), StartsWith("s.yaml:2:48: not a regular expression"));
+  EXPECT_THAT(with("'([0-9]+)\\x{202f}s'"), HasSubstr("write the character itself"));
   EXPECT_THAT(with("'[0-9]+'"),
               HasSubstr("exactly one group in ( ), or the groups (?P<value> ) and "
                         "(?P<step> ); it has 0 groups"));
