@@ -95,32 +95,60 @@ class JobLog {
   JobLog(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options)
       : client_(client), id_(id), options_(options) {}
 
-  /// Of a job that has ended: to its end. A server looks at a run now and then, so that what it has
-  /// may be from before that.
-  void print_rest(const std::stop_token& stop) {
-    const std::int64_t give_up_ns = mono_now_ns() + kToTheEnd.count();
-    while (!print_new() && !stop.stop_requested() && mono_now_ns() < give_up_ns)
-      ::poll(nullptr, 0, 100);
+  /// Of the attempt that the job is in now; first, to their ends, of those that it was in before.
+  /// Of a job that has ended: to its end. One that has no run yet has nothing.
+  void print(const client::JobDetails& job, const std::stop_token& stop) {
+    const auto last = options_.attempt ? std::int64_t{*options_.attempt} : job.attempt;
+    if (attempt_ == 0) attempt_ = last;
+    for (; attempt_ < last && !stop.stop_requested(); ++attempt_) {
+      if_it_ran([&] { print_rest(stop); });
+      next_ = 0;
+      place_.clear();
+    }
+    if (job.row.state.is_final())
+      print_rest(stop);
+    else if (last <= job.attempt)
+      if_it_ran([&] { (void)print_new(); });
+    else
+      (void)print_new();  // or it says that there is no such attempt
   }
+
   /// True: nothing more will come.
   bool print_new() {
     while (true) {
       client::LogQuery query;
       query.from = next_;
+      query.after = place_;
       query.rank = options_.rank;
-      query.attempt = options_.attempt;
+      query.attempt = attempt_ > 0 ? std::optional(static_cast<int>(attempt_)) : options_.attempt;
       const client::Answer<client::LogPage> answer = client_.log(id_, query);
       const client::LogPage& page = answer.value;
       if (options_.json)
         for (const Json& line : list_at(answer.json, "lines")) say(dump_line(line) + "\n");
       else
         for (const client::LogLine& line : page.lines) say_line(line);
-      if (page.next <= next_) return page.ended;
+      const bool more = !page.place.empty() ? page.next <= page.total : page.next > next_;
       next_ = page.next;
+      place_ = page.place;
+      if (!more) return page.ended;
     }
   }
 
  private:
+  /// A server looks at a run now and then, so that what it has may be from before its end.
+  void print_rest(const std::stop_token& stop) {
+    const std::int64_t give_up_ns = mono_now_ns() + kToTheEnd.count();
+    while (!print_new() && !stop.stop_requested() && mono_now_ns() < give_up_ns)
+      ::poll(nullptr, 0, 100);
+  }
+  template <class F>
+  static void if_it_ran(F&& f) {
+    try {
+      f();
+    } catch (const client::Refused& refused) {
+      if (refused.code() != "no_run") throw;
+    }
+  }
   void say_line(const client::LogLine& line) const {
     const bool named = options_.rank == "all" && !line.rank.empty();
     say((named ? "[" + printable(line.rank) + "] " : "") + printable(line.text) + "\n");
@@ -129,7 +157,9 @@ class JobLog {
   const client::Client& client_;
   jobs::JobId id_;
   const LogOptionsOfJob& options_;
+  std::int64_t attempt_ = 0;  // that is printed; 0: none yet
   std::int64_t next_ = 0;
+  std::string place_;
 };
 
 // Of a suite only its cases know.
@@ -215,13 +245,10 @@ int follow_jobs(const client::Client& client, const std::vector<jobs::JobId>& id
         const bool has_run = job.row.state.is(jobs::State::running) || job.row.state.is_final();
         if (has_log && has_run) {
           try {
-            if (job.row.state.is_final())
-              log.print_rest(stop);
-            else
-              (void)log.print_new();
+            log.print(job, stop);
           } catch (const client::Refused& refused) {
             if (refused.kind() != ErrorKind::usage) throw;
-            // Not before the first attempt has a run; never of a job that did not begin.
+            // Never of a job that did not begin.
           }
         }
         if (std::string line = status_line(job.row); said[id] != line) {
@@ -265,12 +292,9 @@ int print_job_log(const client::Client& client, jobs::JobId id, const LogOptions
     bool ended = false;
     patience.try_to([&] {
       // The state first: what was written before it is then in the log.
-      const client::JobRow job = client.job(id).value.row;
-      ended = job.state.is_final();
-      if (ended)
-        log.print_rest(stop);
-      else if (job.state.is(jobs::State::running))
-        (void)log.print_new();
+      const client::JobDetails job = client.job(id).value;
+      ended = job.row.state.is_final();
+      if (ended || job.row.state.is(jobs::State::running)) log.print(job, stop);
     });
     if (ended) return 0;
     news.wait(stop);
