@@ -175,6 +175,8 @@ LogPage read_log(const Json& json) {
                           any_text_at(line, "node"), any_text_at(line, "rank"),
                           text_at(line, "text")});
   page.next = integer_at(json, "next", 0);
+  page.total = integer_at(json, "total", 0);
+  page.place = text_at(json, "place");
   page.ended = true_at(json, "ended") && !true_at(json, "indexing");
   return page;
 }

@@ -165,8 +165,10 @@ struct LogLine {
 
 struct LogPage {
   std::vector<LogLine> lines{};
-  std::int64_t next = 0;  ///< where to go on
-  bool ended = false;     ///< nothing will be added
+  std::int64_t next = 0;   ///< where to go on
+  std::int64_t total = 0;  ///< of lines
+  std::string place{};  ///< where to go on, whatever becomes of the numbers; empty: an old server
+  bool ended = false;   ///< nothing will be added
 };
 
 /// A job has changed.

@@ -153,7 +153,10 @@ Answer<LogPage> Client::log(jobs::JobId id, const LogQuery& query) const {
                     {"from", std::to_string(query.from)},
                     {"lines", std::to_string(query.lines)}};
   if (query.attempt) words.emplace_back("attempt", std::to_string(*query.attempt));
-  Json json = connection_.ask({.path = job_path(id) + "/log", .query = std::move(words)});
+  Ask ask{.path = job_path(id) + "/log", .query = std::move(words)};
+  // Of many ranks it is longer than an address may be.
+  if (!query.after.empty()) ask.headers.emplace_back("Last-Event-ID", query.after);
+  Json json = connection_.ask(ask);
   return {read_log(json), json};
 }
 

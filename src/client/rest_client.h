@@ -40,6 +40,7 @@ struct UsageQuery {
 
 struct LogQuery {
   std::int64_t from = 0;
+  std::string after{};  ///< instead of `from`: LogPage::place of what was read
   std::int64_t lines = 1000;
   std::string rank = "all";
   std::optional<int> attempt{};

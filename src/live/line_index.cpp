@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "core/skipped_note.h"
+
 namespace assay::live {
 
 namespace {
@@ -18,6 +20,7 @@ bool LineIndex::look() {
   if (!same) {
     marks_.clear();
     starts_.clear();
+    skips_.clear();
     next_part_ = 1;
     levels_.clear();
     breaks_.clear();
@@ -82,8 +85,36 @@ void LineIndex::add(std::string_view text, std::uint64_t offset) {
   for (; next_part_ < log_.parts() && log_.part(next_part_).begin <= offset; ++next_part_)
     begins = true;
   if (begins) starts_.push_back({levels_.size(), {offset, newest_ms_}});
+  if (sent_)
+    if (const auto skipped = skipped_in(text))
+      skips_.push_back(
+          {offset + text.size() + 1, (skips_.empty() ? 0 : skips_.back().further) +
+                                         static_cast<std::int64_t>(skipped->bytes) -
+                                         static_cast<std::int64_t>(skipped->note + 1)});
   levels_.push_back(level_of(text));
   times_.push_back(newest_ms_);
+}
+
+std::uint64_t LineIndex::position(std::uint64_t offset) const {
+  const auto behind = std::ranges::upper_bound(skips_, offset, {}, &Skip::offset);
+  return behind == skips_.begin() ? offset
+                                  : offset + static_cast<std::uint64_t>((behind - 1)->further);
+}
+
+std::uint64_t LineIndex::end_of(std::string_view text, std::uint64_t offset) const {
+  std::uint64_t size = text.size();
+  if (sent_)
+    if (const auto skipped = skipped_in(text))  // what follows begins behind what was skipped
+      size = size - skipped->note + std::min<std::uint64_t>(skipped->note, skipped->bytes - 1);
+  return position(offset) + size;
+}
+
+std::uint64_t LineIndex::line_near(std::uint64_t end) const {
+  const auto behind = std::ranges::partition_point(
+      marks_, [&](const Mark& mark) { return position(mark.offset) <= end; });
+  // One more: short notes of skipped bytes are longer than what they stand for.
+  const auto blocks = static_cast<std::uint64_t>(behind - marks_.begin());
+  return (blocks < 2 ? 0 : blocks - 2) * kStride;
 }
 
 std::uint64_t LineIndex::scan(std::uint64_t bytes) {
@@ -125,10 +156,10 @@ void LineIndex::read(std::span<const std::uint64_t> numbers,
     std::int64_t time = from.time_ms;
     const std::size_t before = wanted;
     bool stopped = false;
-    (void)walk(from.offset, scanned_, UINT64_MAX, [&](std::string_view text, std::uint64_t) {
+    (void)walk(from.offset, scanned_, UINT64_MAX, [&](std::string_view text, std::uint64_t at) {
       if (const auto own = time_of(text)) time = std::max(time, *own);
       if (number++ != numbers[wanted]) return true;
-      if (!visit({number - 1, time, text, false})) {
+      if (!visit({number - 1, time, text, end_of(text, at), false})) {
         stopped = true;
         return false;
       }
@@ -140,7 +171,7 @@ void LineIndex::read(std::span<const std::uint64_t> numbers,
     // It lies in a part that is gone, or was cut off meanwhile.
     while (wanted == before || (wanted < numbers.size() && numbers[wanted] < limit)) {
       const std::uint64_t missing = numbers[wanted++];
-      if (missing >= levels_.size() || !visit({missing, time, {}, true})) return;
+      if (missing >= levels_.size() || !visit({missing, time, {}, 0, true})) return;
       if (wanted == numbers.size()) return;
     }
   }

@@ -23,8 +23,9 @@ class LineIndex {
   static constexpr std::uint64_t kMaxLines = 50'000'000;
 
   /// `start_ms`: when the log began (Unix epoch), for its lines before the first with a time.
-  LineIndex(std::filesystem::path file, std::int64_t start_ms)
-      : log_(std::move(file)), start_ms_(start_ms), newest_ms_(start_ms) {}
+  /// `sent`: LogFile::sent.
+  LineIndex(std::filesystem::path file, std::int64_t start_ms, bool sent = false)
+      : log_(std::move(file)), start_ms_(start_ms), sent_(sent), newest_ms_(start_ms) {}
 
   /// As GrowingLog::look(); after false the index is empty.
   [[nodiscard]] bool look();
@@ -46,11 +47,14 @@ class LineIndex {
     std::uint64_t number = 0;  ///< from 0
     std::int64_t time_ms = 0;  ///< its own, or that of the newest line before that has one
     std::string_view bytes{};  ///< as they are in the file, without the newline
+    std::uint64_t end = 0;     ///< in the rank's whole output, without the newline
     bool gone = false;         ///< the log was rotated and this part dropped, or it was cut
   };
   /// Calls `visit` for every one of `numbers` (rising), until it gives false.
   void read(std::span<const std::uint64_t> numbers,
             const std::function<bool(const Line&)>& visit) const;
+  /// A line that is not behind the first one that ends behind `end`, and not far before it.
+  [[nodiscard]] std::uint64_t line_near(std::uint64_t end) const;
 
  private:
   static constexpr std::uint64_t kStride = 64;
@@ -63,10 +67,14 @@ class LineIndex {
   std::uint64_t walk(std::uint64_t offset, std::uint64_t end, std::uint64_t most,
                      Visit visit) const;
   void add(std::string_view text, std::uint64_t offset);
+  // In the rank's whole output.
+  [[nodiscard]] std::uint64_t position(std::uint64_t offset) const;
+  [[nodiscard]] std::uint64_t end_of(std::string_view text, std::uint64_t offset) const;
   [[nodiscard]] std::uint64_t break_after(std::uint64_t offset) const;
 
   GrowingLog log_;
   std::int64_t start_ms_;
+  bool sent_;
   std::int64_t newest_ms_;
   std::vector<Mark> marks_;
   // The first line of every part but the first: what follows a part that is gone is found there.
@@ -76,6 +84,12 @@ class LineIndex {
   };
   std::vector<Start> starts_;
   std::size_t next_part_ = 1;
+  // Behind a note of skipped bytes: how much further its rank was.
+  struct Skip {
+    std::uint64_t offset = 0;
+    std::int64_t further = 0;  // in all
+  };
+  std::vector<Skip> skips_;
   std::vector<Level> levels_;
   std::vector<std::uint64_t> breaks_;  // where lines end without a newline, besides ends of parts
   std::deque<std::int64_t> times_;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
+#include "core/crc32.h"
 #include "core/error.h"
 #include "core/parse_number.h"
 #include "core/text.h"
@@ -34,9 +37,31 @@ bool is_fresh(std::int64_t& looked_ns, std::int64_t since_ns = 0) {
   return false;
 }
 
+// Wherever the data of the platform lie: job, attempt and run.
+std::string id_of(const std::filesystem::path& run) {
+  constexpr int kParts = 5;
+  std::string names;
+  std::filesystem::path left = run.lexically_normal();
+  if (!left.has_filename()) left = left.parent_path();
+  for (int i = 0; i < kParts && left.has_filename(); ++i, left = left.parent_path())
+    names += left.filename().string() + "/";
+  return fmt::format("{:08x}",
+                     crc32({reinterpret_cast<const std::uint8_t*>(names.data()), names.size()}));
+}
+
+// Numbers that another process gave are not taken for this one's.
+std::uint64_t first_generation() {
+  return static_cast<std::uint64_t>(now().wall_ns / 1'000'000);
+}
+
 }  // namespace
 
-LiveRun::LiveRun(std::filesystem::path run) : path_(run), watch_(std::move(run)) {}
+LiveRun::LiveRun(std::filesystem::path run)
+    : path_(run),
+      watch_(std::move(run)),
+      id_(id_of(path_)),
+      console_(std::make_unique<Console>(first_generation())),
+      metrics_(std::make_unique<Metrics>(first_generation())) {}
 
 void LiveRun::look() {
   if (is_fresh(looked_ns_)) return;
@@ -63,9 +88,21 @@ void LiveRun::add_state(Json& json) const {
 }
 
 Json LiveRun::log(const ConsoleQuery& query) {
+  LogPlace place;
+  Json json = log(query, place);
+  for (const Json& line : json["lines"])
+    place.take(0, line["log"].get_ref<const std::string&>(), line["end"].get<std::uint64_t>());
+  place.number = json["next"].get<std::uint64_t>() - 1;
+  json["place"] = text_of(place);
+  return json;
+}
+
+Json LiveRun::log(ConsoleQuery query, LogPlace& before) {
   const std::scoped_lock hold(lock_);
   look_at_console();
-  Json json = console_->page(query);
+  if (query.after && query.after->run != id_) query.after = LogPlace{};
+  Json json = console_->page(query, before);
+  before.run = id_;
   add_state(json);
   return json;
 }
@@ -138,6 +175,11 @@ ConsoleQuery console_query(const std::map<std::string, std::string>& parameters)
       query.search = text.substr(0, 1000);
     } else if (name == "first_error") {
       query.first_error = text != "0" && !text.empty();
+    } else if (name == "after") {
+      query.after = parse_log_place(text);
+      if (!query.after)
+        throw Error(ErrorKind::usage, "'after' is not a place that an answer has named: '" +
+                                          printable(ellipsize(text, 40)) + "'");
     } else if (name == "show") {
       const auto show = parse_enum<Lines>(text);
       if (!show)

@@ -19,8 +19,11 @@ class LiveRun {
  public:
   explicit LiveRun(std::filesystem::path run);
 
-  /// Console::page(), with "ended", "live" and, where that is false while the run goes on, "why".
+  /// Console::page(), with "place" (text_of(LogPlace) of who has read the page), "ended", "live"
+  /// and, where that is false while the run goes on, "why". A place of another run is none.
   [[nodiscard]] Json log(const ConsoleQuery& query);
+  /// The same, and the place before the page.
+  [[nodiscard]] Json log(ConsoleQuery query, LogPlace& before);
   /// Console::text().
   [[nodiscard]] std::string log_text(std::optional<int> rank, std::int64_t& from,
                                      std::size_t most = Console::kMaxAnswer);
@@ -46,8 +49,9 @@ class LiveRun {
   std::mutex lock_;
   std::filesystem::path path_;
   RunWatch watch_;
-  std::unique_ptr<Console> console_ = std::make_unique<Console>();
-  std::unique_ptr<Metrics> metrics_ = std::make_unique<Metrics>();
+  std::string id_;  // the same whoever looks at the run, and when
+  std::unique_ptr<Console> console_;
+  std::unique_ptr<Metrics> metrics_;
   std::int64_t looked_ns_ = 0;          // when the folder was looked at last
   std::int64_t console_looked_ns_ = 0;  // … and its logs
   std::int64_t metrics_looked_ns_ = 0;
@@ -73,7 +77,7 @@ class LiveRuns {
 };
 
 /// What a request asks for, by its parameters: rank ("all" or a number), from, lines, search, show,
-/// first_error; from, to, points. Throws Error of kind usage that names the parameter.
+/// first_error, after; from, to, points. Throws Error of kind usage that names the parameter.
 [[nodiscard]] ConsoleQuery console_query(const std::map<std::string, std::string>& parameters);
 [[nodiscard]] MetricsQuery metrics_query(const std::map<std::string, std::string>& parameters);
 

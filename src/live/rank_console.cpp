@@ -1,6 +1,7 @@
 #include "live/rank_console.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <queue>
 #include <set>
@@ -33,6 +34,14 @@ bool fits(Lines show, Level level) {
   return true;
 }
 
+// The same whether its lines were sent or are those of the evidence: the rank of a round.
+std::string key_of(const LogFile& log, const std::vector<WatchedRound>& rounds) {
+  if (log.case_name.empty()) return "c";
+  const int begun = rounds[log.round_index].begun;
+  return fmt::format("{}{}{}", log.round_index, begun == 1 ? "" : fmt::format("b{}", begun),
+                     log.rank < 0 ? "h" : fmt::format("r{}", log.rank));
+}
+
 }  // namespace
 
 void Console::reset() {
@@ -46,7 +55,8 @@ void Console::look(const RunWatch& watch, std::uint64_t bytes) {
   if (watch.logs().size() < sources_.size()) reset();
   for (std::size_t i = sources_.size(); i < watch.logs().size(); ++i) {
     const LogFile& log = watch.logs()[i];
-    sources_.push_back(std::make_unique<Source>(Source{log, LineIndex(log.file, log.start_ms)}));
+    sources_.push_back(std::make_unique<Source>(
+        Source{log, key_of(log, watch.rounds()), LineIndex(log.file, log.start_ms, log.sent)}));
   }
   bool same = true;
   for (const auto& source : sources_) {
@@ -201,7 +211,9 @@ Json Console::to_json(const Found& found) const {
             {"node", log.node < 0 ? Json(nullptr) : Json(printable(log.host))},
             {"rank", log.rank < 0 ? Json(nullptr) : Json(log.rank)},
             {"text", found.text},
-            {"level", to_text(source.index.level(found.line.number))}};
+            {"level", to_text(source.index.level(found.line.number))},
+            {"log", source.key},
+            {"end", found.line.end}};
   if (found.cut > 0) json["cut"] = found.cut;
   if (found.line.gone) json["gone"] = true;
   return json;
@@ -220,23 +232,70 @@ std::optional<std::uint64_t> Console::first_error(std::optional<int> rank) {
   return std::nullopt;
 }
 
+std::uint64_t Console::first_new(const View& view, const LogPlace& place) const {
+  std::vector<std::uint64_t> lines;
+  for (const auto& source : sources_) {
+    const auto read = place.ends.find(source->key);
+    lines.push_back(read == place.ends.end() ? 0 : source->index.line_near(read->second));
+  }
+  for (const Run& run : view.runs) {
+    const std::uint64_t end = &run == &view.runs.back() ? view.total : (&run + 1)->first;
+    const std::uint64_t line = lines[run.source];
+    if (run.line + (end - run.first) > line)
+      return run.first + (line - std::min<std::uint64_t>(line, run.line));
+  }
+  return view.total;
+}
+
+void Console::take_before(const View& view, std::uint64_t number, LogPlace& place) const {
+  std::map<std::uint32_t, std::uint64_t> last;
+  for (const Run& run : view.runs) {
+    if (run.first >= number) break;
+    const std::uint64_t end = &run == &view.runs.back() ? view.total : (&run + 1)->first;
+    last[run.source] = run.line + (std::min(end, number) - run.first) - 1;
+  }
+  for (const auto& [source, line] : last)
+    sources_[source]->index.read(std::array{line}, [&](const LineIndex::Line& read) {
+      place.take(number, sources_[source]->key, read.end);
+      return true;
+    });
+  place.number = number;
+}
+
 Json Console::page(const ConsoleQuery& query) {
+  LogPlace before;
+  return page(query, before);
+}
+
+Json Console::page(const ConsoleQuery& query, LogPlace& before) {
   const auto error = first_error(query.rank);
   const bool at_error = query.first_error && error && query.show == Lines::all;
   const View& chosen = view(query.rank, query.show);
   std::uint64_t from = 0;
-  if (at_error)
+  const bool same = query.after && query.after->generation == generation_;
+  const bool again = query.after && !same && !query.after->whole;
+  before = query.after && !again ? *query.after : LogPlace{};
+  if (query.after)
+    from = same ? query.after->number : first_new(chosen, before);
+  else if (at_error)
     from = *error - std::min(*error, kLinesBefore);
   else if (query.from < 0)
     from = chosen.total - std::min(chosen.total, static_cast<std::uint64_t>(-(query.from + 1)) + 1);
   else if (query.from > 0)
     from = static_cast<std::uint64_t>(query.from) - 1;
   const std::size_t most = std::clamp<std::size_t>(query.lines, 1, kMaxPage);
+  from = std::min(from, chosen.total);
+  if (!query.after && query.placed)
+    take_before(chosen, from, before);
+  else if (!query.after)
+    before.whole = from == 0;
+  before.generation = generation_;
+  before.number = from;
   const std::string needle = to_lower(query.search);
   Json lines = Json::array();
   std::size_t bytes = 0;
   std::uint64_t looked = 0;
-  std::uint64_t next = std::min(from, chosen.total);
+  std::uint64_t next = from;
   while (next < chosen.total && lines.size() < most && bytes < kMaxAnswer && looked < kMaxSearch) {
     const std::size_t count =
         needle.empty() ? std::min<std::size_t>(most - lines.size(), 256) : kBlock;
@@ -244,6 +303,9 @@ Json Console::page(const ConsoleQuery& query) {
       if (lines.size() == most || bytes >= kMaxAnswer) break;
       next = found.number + 1;
       looked += found.text.size() + 1;
+      if (query.after && !found.line.gone &&
+          before.has(sources_[found.source]->key, found.line.end))
+        continue;
       if (!needle.empty() && to_lower(found.text).find(needle) == std::string::npos) continue;
       bytes += found.text.size() + 100;
       lines.push_back(to_json(found));
@@ -264,6 +326,7 @@ Json Console::page(const ConsoleQuery& query) {
             {"indexing", indexing_},
             {"ranks", ranks}};
   if (!problems.empty()) json["problems"] = std::move(problems);
+  if (again) json["again"] = true;
   return json;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/json.h"
 #include "live/line_index.h"
+#include "live/log_place.h"
 #include "live/run_watch.h"
 
 namespace assay::live {
@@ -35,6 +36,9 @@ struct ConsoleQuery {
   std::size_t lines = 200;   ///< at most kMaxPage
   std::string search{};      ///< only lines that hold it, whatever the case of its letters
   bool first_error = false;  ///< from the first error on, a few lines before it
+  /// Instead of `from`: what was not read before.
+  std::optional<LogPlace> after{};
+  bool placed = false;  ///< with `from`: the place says of every log what comes before
 };
 
 /// The output of all ranks as one text, merged by time, or that of one rank, with numbered lines.
@@ -56,9 +60,12 @@ class Console {
   /// Takes up what the logs of `watch` have more than at the last call, at most `bytes` of them.
   void look(const RunWatch& watch, std::uint64_t bytes);
 
-  /// {"lines": [{"n", "at", "case", "round", "node", "rank", "text", "level", "cut"?}], "next",
-  ///  "total", "first_error", "generation", "indexing", "ranks", "problems"?}
+  /// {"lines": [{"n", "at", "case", "round", "node", "rank", "text", "level", "log", "end",
+  ///  "cut"?}], "next", "total", "first_error", "generation", "indexing", "ranks", "problems"?,
+  ///  "again"?: the place is of another merging and does not say what was read: lines come again}
   [[nodiscard]] Json page(const ConsoleQuery& query);
+  /// The same, and the place of who has read all that comes before the page.
+  [[nodiscard]] Json page(const ConsoleQuery& query, LogPlace& before);
   /// Text to be kept, from line `from` on, with the rank before every line of several; sets `from`
   /// to where it goes on. At most `most` bytes, or one line. Empty: that was all.
   [[nodiscard]] std::string text(std::optional<int> rank, std::int64_t& from,
@@ -82,6 +89,7 @@ class Console {
   };
   struct Source {
     LogFile log;
+    std::string key;  // names the log in a LogPlace
     LineIndex index;
     std::uint64_t merged = 0;
     bool finished = false;
@@ -100,6 +108,10 @@ class Console {
   [[nodiscard]] View& view(std::optional<int> rank, Lines show);
   void extend(View& view);
   [[nodiscard]] std::optional<std::uint64_t> first_error(std::optional<int> rank);
+  // A line of the view, not behind the first that is not in the place.
+  [[nodiscard]] std::uint64_t first_new(const View& view, const LogPlace& place) const;
+  // Ends of the logs' last lines before this one.
+  void take_before(const View& view, std::uint64_t number, LogPlace& place) const;
   // Lines of a view by number, in order; `keep` decides about each.
   [[nodiscard]] std::vector<Found> read(const View& view, std::uint64_t from, std::size_t count,
                                         std::size_t max_text) const;

@@ -161,6 +161,7 @@ void RunWatch::take(const Json& event) {
     if (round != rounds_.rend()) {
       begun_again_ = begun_again_ || round->listed;
       round->ended = round->listed = false;
+      ++round->begun;
     } else {
       rounds_.push_back({case_name, number, ms_of(event)});
     }
@@ -214,7 +215,7 @@ void RunWatch::list(std::size_t round) {
       nodes.push_back(it->path());
   }
   std::ranges::sort(nodes);
-  for (const fs::path& node : nodes) list_node(round, node);
+  for (const fs::path& node : nodes) list_node(round, node, /*sent=*/false);
 }
 
 void RunWatch::list_sent(std::size_t round) {
@@ -237,10 +238,10 @@ void RunWatch::list_sent(std::size_t round) {
     sent_[it->path()] = evidence;
   }
   std::ranges::sort(nodes);
-  for (const fs::path& node : nodes) list_node(round, node);
+  for (const fs::path& node : nodes) list_node(round, node, /*sent=*/true);
 }
 
-void RunWatch::list_node(std::size_t round, const fs::path& folder) {
+void RunWatch::list_node(std::size_t round, const fs::path& folder, bool sent) {
   const WatchedRound& known = rounds_[round];
   const std::string name = folder.filename().string();
   const std::size_t split_at = name.rfind("_noderank");
@@ -275,7 +276,8 @@ void RunWatch::list_node(std::size_t round, const fs::path& folder) {
              .host = host,
              .rank = rank,
              .start_ms = start == rank_starts_.end() ? known.start_ms : start->second,
-             .round_index = round});
+             .round_index = round,
+             .sent = sent});
   }
 }
 

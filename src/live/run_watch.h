@@ -24,6 +24,7 @@ struct LogFile {
   int rank = -1;  ///< -1: none
   std::int64_t start_ms = 0;
   std::size_t round_index = 0;  ///< in RunWatch::rounds(); meaningless for the controller's
+  bool sent = false;            ///< while the round runs, perhaps without all of its bytes
 };
 
 /// A node's telemetry.csv in one round.
@@ -38,6 +39,7 @@ struct WatchedRound {
   std::string case_name{};
   int round = 0;
   std::int64_t start_ms = 0;
+  int begun = 1;  ///< how often: a resumed run begins a round again
   bool ended = false;
   bool listed = false;  ///< its folders were looked at after its end: nothing more comes
 };
@@ -77,7 +79,7 @@ class RunWatch {
   void take(const Json& event);
   void mark(std::int64_t at_ms, std::string kind, std::string_view text);
   void list(std::size_t round);
-  void list_node(std::size_t round, const std::filesystem::path& folder);
+  void list_node(std::size_t round, const std::filesystem::path& folder, bool sent);
   /// What agents sent of the round so far, for the nodes whose own folders have not come.
   void list_sent(std::size_t round);
   void add_log(LogFile log);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/parse_number.h"
 #include "core/time.h"
 #include "live/live_run.h"
 #include "rest/call.h"
@@ -53,46 +54,78 @@ std::int64_t end_of_stream() {
   return mono_now_ns() + std::int64_t{600} * 1'000'000'000;
 }
 
+// Where a client goes on: a browser whose connection was lost, or who says so. A number is a
+// line's, as servers before gave it.
+live::ConsoleQuery followed_query(const Call& call) {
+  auto parameters = parameters_of_call(call);
+  const std::string last = call.request.header("last-event-id");
+  const bool number = parse_number<std::int64_t>(last).has_value();
+  if (!last.empty()) parameters[number ? "from" : "after"] = last;
+  live::ConsoleQuery query = live::console_query(parameters);
+  if (number) ++query.from;
+  return query;
+}
+
 serve::HttpResponse job_log(Call& call) {
-  const live::ConsoleQuery query = live::console_query(parameters_of_call(call));
+  const live::ConsoleQuery query = followed_query(call);
   return json_answer(run_of_call(call)->log(query));
 }
 
-// Where a browser goes on after its connection was lost.
-std::optional<std::string> last_event(const Call& call) {
-  const std::string header = call.request.header("last-event-id");
-  return header.empty() ? std::nullopt : std::optional(header);
-}
+// Gives the lines of a run as events, each once, however the run's logs are merged meanwhile.
+class LineEvents {
+ public:
+  LineEvents(std::shared_ptr<live::LiveRun> run, live::ConsoleQuery query)
+      : run_(std::move(run)), query_(std::move(query)) {
+    query_.lines = 500;
+    query_.placed = true;
+  }
+
+  std::optional<std::string> next(std::size_t room) {
+    if (over_ || mono_now_ns() > until_ns_) return std::nullopt;
+    live::LogPlace place;
+    const Json page = run_->log(query_, place);
+    const Json& lines = page["lines"];
+    const bool again = page.contains("again");
+    std::string text;
+    if (again) text += server_sent("again", Json::object());
+    std::size_t taken = 0;
+    for (const Json& line : lines) {
+      const std::string data = dump_line(line);
+      if (taken > 0 && text.size() + data.size() + kAroundLine > room) break;
+      place.take(line["n"].get<std::uint64_t>(), line["log"].get_ref<const std::string&>(),
+                 line["end"].get<std::uint64_t>());
+      const bool brief = place.ends.size() <= kBriefPlace;
+      text += server_sent_text("line", data, brief ? live::text_of(place) : std::string());
+      ++taken;
+    }
+    if (taken == lines.size()) place.number = page["next"].get<std::uint64_t>() - 1;
+    if (taken > 0 && place.ends.size() > kBriefPlace)
+      text += "id: " + live::text_of(place) + "\n\n";
+    over_ = place.number >= page["total"].get<std::uint64_t>() && page["ended"].get<bool>() &&
+            !page["indexing"].get<bool>();
+    if (over_) text += server_sent("end", Json{{"total", page["total"]}});
+    query_.after = std::move(place);
+    return text;
+  }
+
+ private:
+  // Of more logs the place is a long word: it comes once for many lines.
+  static constexpr std::size_t kBriefPlace = 16;
+  static constexpr std::size_t kAroundLine = 1024;  // bytes of its event and of a brief place
+
+  std::shared_ptr<live::LiveRun> run_;
+  live::ConsoleQuery query_;
+  std::int64_t until_ns_ = end_of_stream();
+  bool over_ = false;
+};
 
 serve::HttpResponse log_stream(Call& call) {
-  auto parameters = parameters_of_call(call);
-  const auto last = last_event(call);
-  if (last) parameters["from"] = *last;
-  live::ConsoleQuery query = live::console_query(parameters);
-  if (last) ++query.from;
-  query.lines = 500;
-  const auto run = run_of_call(call);
-  auto next = [run, query, until = end_of_stream(),
-               over = false](std::size_t room) mutable -> std::optional<std::string> {
-    if (over || mono_now_ns() > until) return std::nullopt;
-    const Json page = run->log(query);
-    std::string text;
-    for (const Json& line : page["lines"]) {
-      const auto number = line["n"].get<std::int64_t>();
-      const std::string piece = server_sent("line", line, std::to_string(number));
-      if (!text.empty() && text.size() + piece.size() > room) break;
-      text += piece;
-      query.from = number + 1;
-    }
-    if (page["lines"].empty()) query.from = page["next"].get<std::int64_t>();
-    over = query.from > page["total"].get<std::int64_t>() && page["ended"].get<bool>() &&
-           !page["indexing"].get<bool>();
-    if (over) text += server_sent("end", Json{{"total", page["total"]}});
-    return text;
-  };
-  return event_stream(
-      call, [&follower = call.context.follower, next](
-                const std::shared_ptr<serve::HttpStream>& stream) { follower.add(stream, next); });
+  auto query = followed_query(call);
+  auto events = std::make_shared<LineEvents>(run_of_call(call), std::move(query));
+  return event_stream(call, [&follower = call.context.follower,
+                             events](const std::shared_ptr<serve::HttpStream>& stream) {
+    follower.add(stream, [events](std::size_t room) { return events->next(room); });
+  });
 }
 
 // A part; where it is not the last one, its last line and a header say how to get the next. A line
@@ -165,6 +198,7 @@ constexpr Parameter kOfRank{"rank", "string", "a number, or all"};
 
 std::vector<Route> live_routes() {
   const Parameter from{"from", "integer", "number of the first line; -200: 200 before the end"};
+  const Parameter after{"after", "string", "as Last-Event-ID"};
   const Parameter show{"show", "string", "all, text (without PerfLog), warnings or errors"};
   const Parameter points{"points", "integer", "of a series"};
   const Parameter since{"from", "number", "Unix seconds"};
@@ -179,6 +213,7 @@ std::vector<Route> live_routes() {
        .query = {kOfAttempt,
                  kOfRank,
                  from,
+                 after,
                  show,
                  {"lines", "integer", "200 by default, 2000 at most"},
                  {"search", "string", "only lines that hold it"},
@@ -190,7 +225,7 @@ std::vector<Route> live_routes() {
        .of = Of::job,
        .summary = "The same as events",
        .answer = "text/event-stream",
-       .query = {kOfAttempt, kOfRank, from, show}},
+       .query = {kOfAttempt, kOfRank, from, after, show}},
       {.method = "GET",
        .path = "/api/v1/jobs/{id}/log/download",
        .handler = log_download,

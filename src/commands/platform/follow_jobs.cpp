@@ -24,12 +24,12 @@ namespace assay::commands {
 
 namespace {
 
-constexpr int kStoppedExit = 130;  ///< a shell's code for a command ended by Ctrl-C
+constexpr int kStoppedExit = 130;  ///< as a shell says of a command that Ctrl-C ended
 constexpr Nanoseconds kPatience = std::chrono::minutes(5);
-// For the last lines of an ended job.
+// For the last lines of a job that has ended.
 constexpr Nanoseconds kToTheEnd = std::chrono::seconds(10);
 
-/// Wakes its waiter when the server has news of jobs; without its stream, every second.
+/// Wakes who waits when the server has news of jobs. Without its stream, every second counts.
 class News {
  public:
   explicit News(const client::Client& client)
@@ -41,7 +41,7 @@ class News {
               wake_.notify_all();
             });
           } catch (const Error&) {
-            // The jobs are polled in any case.
+            // The jobs are asked for all the same.
           }
         }) {}
 
@@ -55,10 +55,10 @@ class News {
   std::mutex mutex_;
   std::condition_variable_any wake_;
   bool fresh_ = false;
-  std::jthread thread_;  ///< last: uses the others
+  std::jthread thread_;  ///< last: it uses the others
 };
 
-/// Retries operations that may fail while the server is away.
+/// Does what may fail while the server is away.
 class Patience {
  public:
   explicit Patience(std::stop_token stop) : stop_(std::move(stop)) {}
@@ -89,38 +89,66 @@ class Patience {
   std::int64_t failed_since_ns_ = 0;
 };
 
-/// Prints the lines that are new since the last call.
+/// Prints the lines that have come since.
 class JobLog {
  public:
   JobLog(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options)
       : client_(client), id_(id), options_(options) {}
 
-  /// Prints an ended job's log to its end. A server looks at a run only occasionally, so its data
-  /// may be from before that.
-  void print_rest(const std::stop_token& stop) {
-    const std::int64_t give_up_ns = mono_now_ns() + kToTheEnd.count();
-    while (!print_new() && !stop.stop_requested() && mono_now_ns() < give_up_ns)
-      ::poll(nullptr, 0, 100);
+  /// Of the attempt that the job is in now; first, to their ends, of those that it was in before.
+  /// Of a job that has ended: to its end. One that has no run yet has nothing.
+  void print(const client::JobDetails& job, const std::stop_token& stop) {
+    const auto last = options_.attempt ? std::int64_t{*options_.attempt} : job.attempt;
+    if (attempt_ == 0) attempt_ = last;
+    for (; attempt_ < last && !stop.stop_requested(); ++attempt_) {
+      if_it_ran([&] { print_rest(stop); });
+      next_ = 0;
+      place_.clear();
+    }
+    if (job.row.state.is_final())
+      print_rest(stop);
+    else if (last <= job.attempt)
+      if_it_ran([&] { (void)print_new(); });
+    else
+      (void)print_new();  // or it says that there is no such attempt
   }
-  /// Returns true if nothing more will come.
+
+  /// True: nothing more will come.
   bool print_new() {
     while (true) {
       client::LogQuery query;
       query.from = next_;
+      query.after = place_;
       query.rank = options_.rank;
-      query.attempt = options_.attempt;
+      query.attempt = attempt_ > 0 ? std::optional(static_cast<int>(attempt_)) : options_.attempt;
       const client::Answer<client::LogPage> answer = client_.log(id_, query);
       const client::LogPage& page = answer.value;
       if (options_.json)
         for (const Json& line : list_at(answer.json, "lines")) say(dump_line(line) + "\n");
       else
         for (const client::LogLine& line : page.lines) say_line(line);
-      if (page.next <= next_) return page.ended;
+      const bool more = !page.place.empty() ? page.next <= page.total : page.next > next_;
       next_ = page.next;
+      place_ = page.place;
+      if (!more) return page.ended;
     }
   }
 
  private:
+  /// A server looks at a run now and then, so that what it has may be from before its end.
+  void print_rest(const std::stop_token& stop) {
+    const std::int64_t give_up_ns = mono_now_ns() + kToTheEnd.count();
+    while (!print_new() && !stop.stop_requested() && mono_now_ns() < give_up_ns)
+      ::poll(nullptr, 0, 100);
+  }
+  template <class F>
+  static void if_it_ran(F&& f) {
+    try {
+      f();
+    } catch (const client::Refused& refused) {
+      if (refused.code() != "no_run") throw;
+    }
+  }
   void say_line(const client::LogLine& line) const {
     const bool named = options_.rank == "all" && !line.rank.empty();
     say((named ? "[" + printable(line.rank) + "] " : "") + printable(line.text) + "\n");
@@ -129,10 +157,12 @@ class JobLog {
   const client::Client& client_;
   jobs::JobId id_;
   const LogOptionsOfJob& options_;
+  std::int64_t attempt_ = 0;  // that is printed; 0: none yet
   std::int64_t next_ = 0;
+  std::string place_;
 };
 
-// For a suite, only its cases know the ranks.
+// Of a suite only its cases know.
 void refuse_unknown_rank(const client::JobDetails& job, const std::string& asked) {
   const auto rank = parse_number<int>(asked, 0);
   const jobs::Submission& submission = job.submission;
@@ -142,7 +172,7 @@ void refuse_unknown_rank(const client::JobDetails& job, const std::string& asked
               ranks == 1 ? "it has one rank: 0" : fmt::format("its ranks are 0 to {}", ranks - 1));
 }
 
-// Uses large parts: a log of a million lines takes seconds.
+// In large parts: a log of a million lines takes seconds.
 void print_whole_log(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options,
                      const std::stop_token& stop) {
   client::LogQuery query;
@@ -163,7 +193,7 @@ void print_whole_log(const client::Client& client, jobs::JobId id, const LogOpti
   }
 }
 
-// Prints what speaks against the run, worst first.
+// What speaks against the run, the worst first.
 void say_findings(const client::Client& client, jobs::JobId id) {
   constexpr std::size_t kShown = 5;
   std::vector<std::string> lines;
@@ -190,7 +220,7 @@ void say_findings(const client::Client& client, jobs::JobId id) {
 std::string status_line(const client::JobRow& job) {
   std::string line = fmt::format("job {} is {}", job.id, printable(job.state.text));
   if (job.verdict != jobs::Verdict::none) line += fmt::format(", {}", to_text(job.verdict));
-  // The estimate changes with every decision, so only the reason is news.
+  // The estimate moves with every decision: only the reason is news.
   if (const std::string why = shown_wait(job.pending, job.place, {}); !why.empty())
     line += ": " + why;
   return line;
@@ -215,13 +245,10 @@ int follow_jobs(const client::Client& client, const std::vector<jobs::JobId>& id
         const bool has_run = job.row.state.is(jobs::State::running) || job.row.state.is_final();
         if (has_log && has_run) {
           try {
-            if (job.row.state.is_final())
-              log.print_rest(stop);
-            else
-              (void)log.print_new();
+            log.print(job, stop);
           } catch (const client::Refused& refused) {
             if (refused.kind() != ErrorKind::usage) throw;
-            // Not before the first attempt has a run, and never for a job that did not begin.
+            // Never of a job that did not begin.
           }
         }
         if (std::string line = status_line(job.row); said[id] != line) {
@@ -264,13 +291,10 @@ int print_job_log(const client::Client& client, jobs::JobId id, const LogOptions
   while (!stop.stop_requested()) {
     bool ended = false;
     patience.try_to([&] {
-      // Reads the state first, so that everything written before it is in the log.
-      const client::JobRow job = client.job(id).value.row;
-      ended = job.state.is_final();
-      if (ended)
-        log.print_rest(stop);
-      else if (job.state.is(jobs::State::running))
-        (void)log.print_new();
+      // The state first: what was written before it is then in the log.
+      const client::JobDetails job = client.job(id).value;
+      ended = job.row.state.is_final();
+      if (ended || job.row.state.is(jobs::State::running)) log.print(job, stop);
     });
     if (ended) return 0;
     news.wait(stop);

@@ -1,11 +1,11 @@
 #include "launch/agents/live_logs.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "core/error.h"
 #include "core/run_layout.h"
+#include "core/skipped_note.h"
 
 namespace assay::launch {
 
@@ -52,10 +52,7 @@ void LiveLogs::write(int node, const agent::Output& output) {
     file.fd = create_live(path);
   }
   if (output.skipped_bytes > 0 && output.file != layout::kTelemetry)
-    append(path, file,
-           fmt::format("[assay: {} bytes are not shown here; the whole log comes at the end of the "
-                       "round]\n",
-                       output.skipped_bytes));
+    append(path, file, skipped_note(output.skipped_bytes) + "\n");
   append(path, file, output.data);
 }
 

@@ -1,10 +1,14 @@
 #include <chrono>
 #include <filesystem>
+#include <map>
+#include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "core/skipped_note.h"
+#include "live/live_run.h"
 #include "live/rank_console.h"
 #include "live/run_watch.h"
 #include "run_folder.h"
@@ -87,6 +91,103 @@ TEST_F(ConsoleTest, TheBeginningOfALineIsShownWhenNobodyWritesAnyMore) {
   EXPECT_THAT(texts(), ElementsAre("whole", "broken off"));
   look();
   EXPECT_EQ(console_.page({})["total"], 2);
+}
+
+/// Reads as who follows: with the place of the last answer.
+class Follower {
+ public:
+  explicit Follower(const std::filesystem::path& run) : run_(run) {}
+  void read() {
+    for (Json page;;) {
+      page = live_->log(query_);
+      for (const Json& line : page["lines"]) got_[line["rank"].get<int>()].push_back(line["text"]);
+      query_.after = parse_log_place(page["place"].get<std::string>());
+      again_ = again_ || page.contains("again");
+      if (page["next"] > page["total"]) return;
+    }
+  }
+  void look_again() { live_ = std::make_unique<LiveRun>(run_); }
+  [[nodiscard]] const std::vector<std::string>& of(int rank) { return got_[rank]; }
+  [[nodiscard]] bool again() const { return again_; }
+
+ private:
+  std::filesystem::path run_;
+  std::unique_ptr<LiveRun> live_ = std::make_unique<LiveRun>(run_);
+  ConsoleQuery query_{.lines = 3};
+  std::map<int, std::vector<std::string>> got_;
+  bool again_ = false;
+};
+
+TEST_F(ConsoleTest, WhoFollowsGetsEachLineOnceWhenTheEvidenceReplacesWhatWasSent) {
+  RunFolder run(/*shares_files=*/false);
+  run.hold();
+  Follower follower(run.path());
+  std::vector<std::string> lines;
+  std::vector<std::string> whole(2);
+  for (int i = 1; i <= 6; ++i) {
+    lines.push_back(fmt::format("tick {}", i));
+    for (int rank = 0; rank < 2; ++rank) {
+      whole[rank] += lines.back() + "\n";
+      if (rank == 1 || i <= 4)
+        run.append("live-logs/" + RunFolder::log(rank, rank), lines.back() + "\n");
+    }
+    follower.look_again();  // the order of what has come is another one each time
+    follower.read();
+  }
+  ASSERT_EQ(follower.of(0).size(), 4U);
+  ASSERT_EQ(follower.of(1), lines);
+  run.append(RunFolder::log(1, 1), whole[1]);  // the nodes' evidence comes one by one
+  follower.look_again();
+  follower.read();
+  run.append(RunFolder::log(0, 0), whole[0]);
+  run.journal({{"event", "round_end"}, {"case", "c"}, {"round", 1}});
+  std::filesystem::remove_all(run.file("live-logs"));
+  run.release();
+  follower.look_again();
+  follower.read();
+  EXPECT_EQ(follower.of(0), lines);
+  EXPECT_EQ(follower.of(1), lines);
+  EXPECT_FALSE(follower.again());
+}
+
+TEST_F(ConsoleTest, WhatWasSkippedWhileItRanDoesNotMoveThePlaceInTheEvidence) {
+  RunFolder run(/*shares_files=*/false);
+  run.hold();
+  Follower follower(run.path());
+  run.append("live-logs/" + RunFolder::log(0), "a\nb\n" + skipped_note(4) + "\ne\nf\n");
+  follower.read();
+  run.append(RunFolder::log(0), "a\nb\nc\nd\ne\nf\ng\n");
+  run.release();
+  follower.look_again();
+  follower.read();
+  EXPECT_THAT(follower.of(0), ElementsAre("a", "b", skipped_note(4), "e", "f", "g"));
+}
+
+TEST_F(ConsoleTest, APlaceOfAnotherRunIsItsBeginning) {
+  run_.append(RunFolder::log(0), "a\nb\n");
+  LiveRun live(run_.path());
+  auto place = parse_log_place(live.log(ConsoleQuery{})["place"].get<std::string>());
+  ASSERT_TRUE(place);
+  EXPECT_TRUE(live.log({.after = place})["lines"].empty());
+  place->run = "00000000";
+  EXPECT_EQ(live.log({.after = place})["lines"].size(), 2U);
+}
+
+TEST_F(ConsoleTest, APlaceThatDoesNotSayAllIsGoodForTheSameMerging) {
+  run_.append(RunFolder::log(0), "a\nb\n");
+  LiveRun live(run_.path());
+  auto place = parse_log_place(live.log({.lines = 1})["place"].get<std::string>());
+  ASSERT_TRUE(place);
+  place->whole = false;
+  place->ends.clear();
+  const Json page = live.log({.after = place});
+  ASSERT_EQ(page["lines"].size(), 1U);
+  EXPECT_FALSE(page.contains("again"));
+  ++place->generation;
+  EXPECT_TRUE(live.log({.after = place}).contains("again"));
+  EXPECT_FALSE(parse_log_place("x"));
+  EXPECT_FALSE(parse_log_place("0.1.1_a"));
+  EXPECT_FALSE(parse_log_place("0.1.1\r\n"));
 }
 
 TEST_F(ConsoleTest, PagesFromAnyPlaceAndFromTheEnd) {

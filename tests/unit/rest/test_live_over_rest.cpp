@@ -200,9 +200,27 @@ TEST_F(LiveOverRest, AStreamOfLinesGoesOnBehindTheLastEvent) {
   const auto sink = std::make_shared<Sink>();
   response.streaming.begin(sink);
   const std::string text = sink->all();
-  EXPECT_THAT(text, HasSubstr("event: line\nid: 3\ndata: {\"n\":3,"));
+  EXPECT_THAT(text, ::testing::ContainsRegex(
+                        "event: line\nid: [0-9a-f]+[.][0-9]+[.]3[^\n]*\ndata: [{]\"n\":3,"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("hello")));
   EXPECT_THAT(text, HasSubstr("event: end"));
+}
+
+TEST_F(LiveOverRest, AnEventsIdIsAPlaceToGoOnFrom) {
+  const std::string job = job_with_run();
+  const Json page = json({.path = job + "/log?attempt=1&lines=1", .as = "ann"});
+  const std::string place = page["place"];
+  const Json rest = json({.path = job + "/log?attempt=1&after=" + place, .as = "ann"});
+  ASSERT_EQ(rest["lines"].size(), 2U);
+  EXPECT_EQ(rest["lines"][1]["text"], "bye");
+  const auto response = get(job + "/log/stream?attempt=1", "ann", {{"last-event-id", place}});
+  ASSERT_TRUE(response.streaming.begin);
+  const auto sink = std::make_shared<Sink>();
+  response.streaming.begin(sink);
+  const std::string text = sink->all();
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("hello")));
+  EXPECT_THAT(text, HasSubstr("bye"));
+  EXPECT_EQ(get(job + "/log?attempt=1&after=nonsense").status, 400);
 }
 
 TEST_F(LiveOverRest, AStreamOfMetricsEndsWithTheRun) {
