@@ -138,5 +138,41 @@ TEST_F(LostNodes, NoJobRunsTwiceAtATime) {
   EXPECT_GT(second, last_of_first);
 }
 
+// The lines that came while it ran are replaced by those of the evidence, in another order.
+TEST_F(LostNodes, WhoFollowsAJobOfTwoNodesGetsEveryLineOnce) {
+  constexpr int kTicks = 12;
+  const CommandResult result = assay(
+      {"submit", "--no-code", "--yes", "--nodes", "2", "--procs", "1", "--follow", "--command",
+       fmt::format("for i in $(seq {}); do echo tick $i of $RANK; sleep 0.4; done", kTicks)},
+      std::chrono::seconds(150));
+  EXPECT_EQ(result.status.code, 0) << result.err;
+  const Json answer = parse_json_or_null(assay({"jobs", "--all", "--format", "json"}).out);
+  ASSERT_FALSE(list_at(answer, "jobs").empty());
+  const auto id = std::to_string(integer_at(list_at(answer, "jobs")[0], "id", 0));
+  const CommandResult afterwards = assay({"job", id, "--logs", "-f"});
+  for (int rank = 0; rank < 2; ++rank) {
+    std::string expected;
+    for (int i = 1; i <= kTicks; ++i) expected += fmt::format("[{0}] tick {1} of {0}\n", rank, i);
+    for (const std::string& out : {result.out, afterwards.out}) {
+      std::string got;
+      std::istringstream lines(out);
+      for (std::string line; std::getline(lines, line);)
+        if (line.starts_with(fmt::format("[{}] tick", rank))) got += line + "\n";
+      EXPECT_EQ(got, expected);
+    }
+  }
+}
+
+TEST_F(LostNodes, WhoFollowsTheLogOfAJobThatWaitsGetsItAll) {
+  const long first = submit({"--nodes", "2", "--command", "sleep 5"});
+  const long second = submit({"--nodes", "2", "--procs", "1", "--command", "echo here is $RANK"});
+  ASSERT_NE(first, second);
+  const CommandResult log =
+      assay({"job", std::to_string(second), "--logs", "-f"}, std::chrono::seconds(150));
+  EXPECT_EQ(log.status.code, 0) << log.err;
+  EXPECT_THAT(log.out, ::testing::AllOf(::testing::HasSubstr("[0] here is 0\n"),
+                                        ::testing::HasSubstr("[1] here is 1\n")));
+}
+
 }  // namespace
 }  // namespace assay::e2e
