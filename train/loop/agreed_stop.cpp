@@ -12,7 +12,7 @@
 namespace assay::train {
 namespace {
 
-// A sum of three numbers takes 0.1 ms, on devices the time until they have nothing to do as well:
+// A sum of three numbers takes some 0.2 ms, and on devices the time until they have nothing to do:
 // seldom enough that no training sees it, often enough for any grace period.
 constexpr std::int64_t kBetweenNs = 500'000'000;
 
