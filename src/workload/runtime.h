@@ -12,6 +12,14 @@ namespace assay::workload {
 /// threads.
 void handle_stop_signals();
 
+/// From now on a signal that comes a second or more after the first one ends the process at once,
+/// with 128 + signal; one that comes sooner is part of the same request.
+void end_at_second_stop_signal() noexcept;
+
+/// Requests an end as `signal` would, for a rank that learns of it from another one. It is not
+/// counted as a signal, and does not replace one that came.
+void ask_to_stop(int signal) noexcept;
+
 /// The signal that requested an end, or 0.
 [[nodiscard]] int stop_signal() noexcept;
 

@@ -59,8 +59,9 @@ void read_regularization(Settings& s, Options& options) {
 void read_checkpoints(Settings& s, Options& options) {
   options.section("Checkpoints");
   s.checkpoint = options.text("checkpoint", "",
-                              per_rank("a folder, shared by all ranks; one is written at the end "
-                                       "and when the target is reached; empty is none"));
+                              per_rank("a folder, shared by all ranks; one is written at the end, "
+                                       "when the target is reached and after SIGTERM or SIGINT; "
+                                       "empty is none"));
   s.checkpoint_every = options.integer("checkpoint_every", 0, 0, kMany, "and every so many steps");
   s.resume = options.flag("resume", false, "go on from the newest, if there is one");
   if (s.checkpoint.empty() && (s.resume || s.checkpoint_every > 0))

@@ -5,9 +5,11 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include "core/text.h"
 #include "core/time.h"
+#include "train/loop/agreed_stop.h"
 #include "train/loop/checkpoint.h"
 #include "train/loop/device.h"
 #include "train/loop/not_finite.h"
@@ -100,6 +102,7 @@ class Trainer {
   void exchange_average();
   [[nodiscard]] Evaluation evaluate_share();
   void save();
+  void save_stopped();
   void check_loss(std::int64_t step, double loss);
   [[nodiscard]] std::string advice_for(std::int64_t step) const;
   [[noreturn]] void not_finite(const std::string& what, const std::string& advice = kAdvice);
@@ -143,6 +146,7 @@ class Trainer {
   std::unique_ptr<Task> task_;
   std::unique_ptr<StepLoop> loop_;
   std::unique_ptr<Checkpoints> checkpoints_;
+  std::int64_t saved_step_ = 0;  // of the newest checkpoint; 0: none
   std::uint32_t data_checksum_ = 0;
   std::int64_t last_step_ = 0;
   std::int64_t eval_every_ = 0;
@@ -190,11 +194,13 @@ void Trainer::prepare() {
   data::Position start;
   std::uint32_t loaded_checksum = 0;
   if (!settings_.checkpoint.empty()) {
+    workload::end_at_second_stop_signal();  // the first is for a checkpoint, which takes a while
     checkpoints_ = std::make_unique<Checkpoints>(settings_.checkpoint, communicator_);
     if (!settings_.resume)
       checkpoints_->leave_earlier();
     else if (const std::optional<Progress> loaded = checkpoints_->load(state())) {
       loop_->resume_after(loaded->step);
+      saved_step_ = loaded->step;
       if (loop_->shared_model() != nullptr) loop_->shared_model()->updated();
       start = loaded->position;
       loaded_checksum = loaded->checksum;
@@ -376,6 +382,22 @@ void Trainer::save() {
                            first_value_not_finite(parameters)));
   checkpoints_->save(state(), progress());
   phases_.end("checkpoint");
+  saved_step_ = loop_->steps();
+}
+
+// After a signal, on all ranks after the same step.
+void Trainer::save_stopped() {
+  try {
+    if (saved_step_ != loop_->steps()) save();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::round_failed) throw;  // ends with the signal's exit code, too
+    workload::report(error);
+    communicator_.report_failure(error.message());
+  }
+  if (place_.rank == 0)
+    std::fprintf(stderr, "assay-train: stopped by %s after step %lld; last checkpoint: %s\n",
+                 workload::stop_signal() == SIGTERM ? "SIGTERM" : "SIGINT",
+                 static_cast<long long>(loop_->steps()), checkpoints_->last().c_str());
 }
 
 void Trainer::out_of_memory(const std::exception& error) {
@@ -403,7 +425,8 @@ int Trainer::run_guarded() {
   log_.train_start();
   const std::int64_t start_ns = mono_now_ns();
   const std::int64_t first_step = loop_->steps();
-  while (loop_->steps() < last_step_ && workload::stop_signal() == 0 && !converged_) {
+  AgreedStop stop(communicator_, checkpoints_ != nullptr);
+  while (loop_->steps() < last_step_ && !converged_ && !stop.wanted_after(loop_->steps())) {
     step();
     const std::int64_t done = loop_->steps();
     if (done == first_step + 1) loop_->parameters().check_views();
@@ -413,10 +436,12 @@ int Trainer::run_guarded() {
          done == last_step_ || converged_))
       save();
   }
+  const bool stopped = stop.wanted_at_end();
+  if (stopped && checkpoints_) save_stopped();
   loop_->finish();
   const std::int64_t end_ns = mono_now_ns();
   log_.train_end();
-  if (workload::stop_signal() == 0) finish(start_ns, end_ns);
+  if (!stopped) finish(start_ns, end_ns);
   return workload::exit_code(log_);
 }
 

@@ -67,6 +67,35 @@ TEST_F(StopSignals, EndASleep) {
       testing::ExitedWithCode(0), "");
 }
 
+// The signal after a second ends it, so it never gets to the end of its sleep.
+TEST_F(StopSignals, ASecondOneEndsAtOnceWhereThatIsWanted) {
+  EXPECT_EXIT(
+      {
+        handle_stop_signals();
+        end_at_second_stop_signal();
+        ::kill(::getpid(), SIGTERM);
+        while (stop_signal() == 0) std::this_thread::sleep_for(1ms);
+        std::this_thread::sleep_for(1100ms);
+        ::kill(::getpid(), SIGINT);
+        std::this_thread::sleep_for(1h);
+      },
+      testing::ExitedWithCode(130), "");
+}
+
+TEST_F(StopSignals, ThatAnotherRankHadDoNotMakeTheOwnOneTheSecond) {
+  EXPECT_EXIT(
+      {
+        handle_stop_signals();
+        end_at_second_stop_signal();
+        ask_to_stop(SIGTERM);
+        std::this_thread::sleep_for(1100ms);
+        ::kill(::getpid(), SIGINT);
+        while (stop_signal() != SIGINT) std::this_thread::sleep_for(1ms);
+        end_if(true);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 TEST_F(StopSignals, ASleepThatNobodyEndsLastsToItsEnd) {
   const std::int64_t until = mono_now_ns() + Nanoseconds(30ms).count();
   sleep_until(until);
