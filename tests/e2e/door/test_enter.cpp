@@ -193,9 +193,9 @@ TEST_F(EnterJob, AConfigurationForSshNamesTheServerOfTheEnvironment) {
   const CommandResult config =
       shell(fmt::format("cd home && ASSAY_SERVER={} ASSAY_TOKEN=$(cat ../tester/admin.token) "
                         "assay ssh --print-config {}",
-                        url(), id));
+                        server().url(), id));
   ASSERT_EQ(config.status.code, 0) << config.err;
-  EXPECT_THAT(config.out, HasSubstr(" --server " + url() + " --stdio"));
+  EXPECT_THAT(config.out, HasSubstr(" --server " + server().url() + " --stdio"));
   EXPECT_THAT(config.err, HasSubstr("ASSAY_TOKEN"));
 }
 
