@@ -74,8 +74,8 @@ async function signOut() {
 
 export async function show() {
   const mine = ++shown;
-  // A question belongs to the page that asked it.
-  for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close('');
+  // A question belongs to the page that asked it, unless it is asked of whoever has just come in.
+  for (const dialog of document.querySelectorAll('dialog[open]:not([data-stays])')) dialog.close('');
   life.end();
   life = new Life();
   const place = route();

@@ -59,7 +59,7 @@ export async function render({main, place, signedIn}) {
     go(session);
     if (before) toast(t('signin.as', {name: session.user}));
     if (session.password_set !== false || byProvider) return;
-    const answer = await prompt(t('signin.first', {name: session.user}), [{name: 'password', label: t('signin.choose'), type: 'password', autocomplete: 'new-password'}]);
+    const answer = await prompt(t('signin.first', {name: session.user}), [{name: 'password', label: t('signin.choose'), type: 'password', autocomplete: 'new-password'}], {stays: true});
     if (!answer || !answer.password) return;
     try { await put(`/users/${part(session.user)}`, {password: answer.password}); toast(t('signin.kept')); } catch (error) { toast(error.message, 'invalid'); }
   } catch (error) { replace(said, errorBox(error)); }

@@ -52,11 +52,12 @@ export function confirm(text, label, otherwise = t('cancel')) {
   });
 }
 
-export function prompt(title, fields) {
+// `stays`: through the next change of pages, which the sign-in makes itself.
+export function prompt(title, fields, {stays = false} = {}) {
   return new Promise(resolve => {
     const inputs = fields.map(f => h(f.choices ? 'select' : 'input', {name: f.name, type: f.type || 'text', required: f.required, readonly: f.readonly, pattern: f.pattern, placeholder: f.placeholder, title: f.title, value: f.choices ? undefined : f.value ?? '', autocomplete: f.autocomplete || 'off'},
         f.choices && f.choices.map(c => h('option', {value: c, selected: c === f.value}, c))));
-    const dialog = h('dialog', {onclose: () => {
+    const dialog = h('dialog', {'data-stays': stays, onclose: () => {
       resolve(dialog.returnValue === 'yes' ? Object.fromEntries(inputs.map(i => [i.name, i.value])) : null);
       dialog.remove();
     }}, h('h3', {}, title), h('form', {method: 'dialog', class: 'fields'},
