@@ -283,10 +283,9 @@ TEST_F(Endpoints, AnotherJobsProgramOnTheNodeIsNotReached) {
   serve();
   start_application();
   const long other = running("", {"--endpoint", fmt::format("web={}", ports_.first())});
-  const Guest stranger = open(other, "web");
-  const Reply reply = ask(stranger.host, "GET", "/", {{"Cookie", stranger.cookie}});
-  EXPECT_EQ(reply.status, 502) << reply.head;
-  EXPECT_THAT(reply.body, HasSubstr("is not the job&#39;s"));
+  const Reply refused = api("POST", fmt::format("/jobs/{}/endpoints/web/open", other));
+  EXPECT_EQ(refused.status, 409) << refused.head;
+  EXPECT_THAT(refused.body, HasSubstr("is not the job's"));
 }
 
 TEST_F(Endpoints, AProgramThatLeftItsSessionAndEnvironmentIsStillTheJobs) {
@@ -303,9 +302,9 @@ TEST_F(Endpoints, AProgramThatLeftItsSessionAndEnvironmentIsStillTheJobs) {
 TEST_F(Endpoints, OneThatLeadsToTheServerItselfIsRefused) {
   serve();
   const long id = running("", {"--endpoint", fmt::format("self={}", server().port())});
-  const Guest guest = open(id, "self");
-  const Reply reply = ask(guest.host, "GET", "/", {{"Cookie", guest.cookie}});
-  EXPECT_EQ(reply.status, 502) << reply.head;
+  const Reply refused = api("POST", fmt::format("/jobs/{}/endpoints/self/open", id));
+  EXPECT_EQ(refused.status, 409) << refused.head;
+  EXPECT_THAT(refused.body, HasSubstr("is not the job's"));
 }
 
 TEST_F(Endpoints, ThroughTlsAWebSocketIsTheSame) {
