@@ -133,6 +133,35 @@ TEST_F(Faults, StrangeOutputDoesNotDisturbTheEventsAroundIt) {
   EXPECT_THAT(run.out, HasSubstr("finite"));
 }
 
+TEST_F(Faults, ARunGoesOnInTheFolderWhereItWasStarted) {
+  const std::string marker = "31.4159" + std::to_string(::getpid());
+  write("here", "");
+  const fs::path suite =
+      script_suite("test -e here || exit 9\ntest $ASSAY_ROUND = 2 && test ! -e second && sleep " +
+                       marker + "\nexit 0\n",
+                   "    repeats: 2\n");
+  const pid_t pid = start({"run", suite.string()});
+  ASSERT_TRUE(eventually([&] { return !processes_with("sleep " + marker).empty(); }));
+  send_signal(pid, SIGINT);
+  ASSERT_TRUE(wait(pid, 60s).has_value());
+  write("second", "");
+  const CommandResult resumed =
+      run_command({"/bin/sh", "-c", "cd / && exec \"$0\" run --resume \"$1\"",
+                   std::string(ASSAY_BIN_DIR) + "/assay", latest().string()});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.out << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("going on in " + folder_.string()));
+}
+
+TEST_F(Faults, ARunUnderNohupOutlivesItsTerminal) {
+  const fs::path suite = script_suite("touch started\nsleep 1\nexit 0\n");
+  const CommandResult run = run_command(
+      {"/bin/sh", "-c",
+       "cd \"$0\"; trap '' HUP; \"$1\" run \"$2\" & pid=$!; "
+       "while [ ! -e started ] && kill -0 $pid; do sleep 0.05; done; kill -HUP $pid; wait $pid",
+       folder_.string(), std::string(ASSAY_BIN_DIR) + "/assay", suite.string()});
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+}
+
 TEST_F(Faults, AControllerKilledWithNineLeavesNoRankAndTheRunResumes) {
   const std::string marker = "27.1828" + std::to_string(::getpid());
   const fs::path suite =
