@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <random>
 
 #include <fmt/format.h>
 
@@ -49,9 +50,11 @@ std::string id_of(const std::filesystem::path& run) {
                      crc32({reinterpret_cast<const std::uint8_t*>(names.data()), names.size()}));
 }
 
-// Numbers that another process gave are not taken for this one's.
+// Nobody takes numbers that another one of these gave for its own, however soon that was. A browser
+// holds 53 bits.
 std::uint64_t first_generation() {
-  return static_cast<std::uint64_t>(now().wall_ns / 1'000'000);
+  std::random_device random;
+  return (std::uint64_t{random()} << 16U) ^ random();
 }
 
 }  // namespace

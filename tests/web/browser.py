@@ -9,6 +9,10 @@ import tempfile
 import time
 
 
+class Refused(RuntimeError):
+    """The browser cannot do it: what was asked about has gone, for example."""
+
+
 class Browser:
     """One page. Everything that waits has a limit; what the page's scripts complain about is in `errors`."""
 
@@ -66,7 +70,7 @@ class Browser:
             answer = json.loads(raw)
             if answer.get('id') == self.next_id:
                 if 'error' in answer:
-                    raise RuntimeError(f"{method}: {answer['error']['message']}")
+                    raise Refused(f"{method}: {answer['error']['message']}")
                 return answer['result']
             self.notice(answer)
 

@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from browser import Browser
+from browser import Browser, Refused
 
 WEB = Path(__file__).resolve().parent.parent.parent / 'web'
 PASSWORD = 'correct horse battery staple'
@@ -116,7 +116,14 @@ class Story:
         """Until the report or comparison in the frame of the page says all of these."""
         browser = self.browser
         browser.wait('iframe.report')
-        browser.until(lambda: all(word in self.framed() for word in words), lambda: f'{words} in {self.framed()[:800]!r}; it')
+        browser.until(lambda: self.is_framed(words), lambda: f'{words} in {self.framed()[:800]!r}; it')
+
+    def is_framed(self, words):
+        try:
+            said = self.framed()
+        except Refused:  # another page came into the frame between two questions
+            return False
+        return all(word in said for word in words)
 
     def framed(self):
         browser = self.browser
