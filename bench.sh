@@ -46,6 +46,7 @@ assay=build/release/bin/assay
 # install-files: so that cmake --install can follow (docs/install.md).
 base=(assay assay-agent assay-micro assay-nvml install-files)
 train=(assay-train train-page)
+full=(assay-full full-pages)
 # needed PROGRAM...: those that this configuration can build; assay-train needs a libtorch.
 needed() {
   local program
@@ -55,12 +56,15 @@ needed() {
 }
 echo "Building Assay (minutes the first time, seconds later)"
 if [ $# -eq 0 ] || [ "${1#-}" != "$1" ]; then  # quick or gpu-quick: both train
-  mapfile -t more < <(needed "${train[@]}")
+  wanted=("${train[@]}")
+  # These need servers and clients, which assay does not have itself.
+  case " $*" in *" --push"* | *" --web"* | *" --challenge"*) wanted+=("${full[@]}") ;; esac
+  mapfile -t more < <(needed "${wanted[@]}")
   scripts/build.sh "${base[@]}" "${more[@]}"
 else
   scripts/build.sh "${base[@]}"
   # A suite that cannot be planned without them may need all.
-  wanted=("${train[@]}" assay-cloud-emulator)
+  wanted=("${train[@]}" "${full[@]}" assay-cloud-emulator)
   if plan=$("$assay" run "$@" --dry-run --format json 2>/dev/null); then
     wanted=()
     ! grep -q '/assay-train"' <<<"$plan" || wanted+=("${train[@]}")

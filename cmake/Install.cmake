@@ -8,6 +8,8 @@ set(programs_dir ${CMAKE_INSTALL_LIBEXECDIR}/assay)
 
 install(TARGETS assay assay-agent assay-micro assay-nvml
   RUNTIME DESTINATION ${programs_dir} COMPONENT assay)
+# ./bench.sh leaves it out.
+install(TARGETS assay-full RUNTIME DESTINATION ${programs_dir} COMPONENT assay OPTIONAL)
 install(TARGETS ais_utils RUNTIME DESTINATION ${programs_dir}/ais COMPONENT assay)
 install(TARGETS ais_utils_library LIBRARY DESTINATION ${programs_dir}/ais COMPONENT assay)
 install(FILES ${PROJECT_SOURCE_DIR}/apps/ais-utils/ais_utils.py ${PROJECT_SOURCE_DIR}/apps/ais-utils/set_result.py
@@ -59,7 +61,7 @@ if(TARGET assay-train)
   install_link(assay-train assay-train)
 endif()
 
-# The program itself makes manual pages and completions.
+# The programs themselves make manual pages, each of the commands that it has, and completions.
 set(generated ${CMAKE_BINARY_DIR}/generated/install)
 set(completions ${generated}/assay.bash ${generated}/_assay ${generated}/assay.fish)
 add_custom_command(OUTPUT ${generated}/man/assay.1 ${completions}
@@ -70,7 +72,13 @@ add_custom_command(OUTPUT ${generated}/man/assay.1 ${completions}
   WORKING_DIRECTORY ${generated} VERBATIM)
 file(MAKE_DIRECTORY ${generated})
 add_custom_target(install-files DEPENDS ${generated}/man/assay.1 ${completions})
-add_dependencies(programs install-files)
+add_custom_command(OUTPUT ${generated}/man-full/assay-compare.1
+  DEPENDS assay-full
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${generated}/man-full
+  COMMAND assay-full man-pages ${generated}/man-full
+  WORKING_DIRECTORY ${generated} VERBATIM)
+add_custom_target(full-pages DEPENDS ${generated}/man-full/assay-compare.1)
+add_dependencies(programs install-files full-pages)
 if(TARGET assay-train)
   add_custom_command(OUTPUT ${generated}/train/assay-train.1 DEPENDS assay-train
     COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}/train
@@ -81,6 +89,7 @@ if(TARGET assay-train)
   install_compressed("${generated}/train/*.1" ${CMAKE_INSTALL_MANDIR}/man1 assay-train)
 endif()
 install_compressed("${generated}/man/*.1" ${CMAKE_INSTALL_MANDIR}/man1 assay)
+install_compressed("${generated}/man-full/*.1" ${CMAKE_INSTALL_MANDIR}/man1 assay)
 install(FILES ${generated}/assay.bash RENAME assay
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT assay)
 install(FILES ${generated}/_assay DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT assay)

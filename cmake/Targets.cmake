@@ -32,12 +32,13 @@ function(assay_unity name files)
   endif()
 endfunction()
 
-# assay_library(NAME [COLD] SOURCES ... DEPENDS ... [PRIVATE ...] [OWN_PRECOMPILED HEADER...]): one
-# folder of src/ is one static library. DEPENDS are the libraries that its headers use, and those
-# behind PRIVATE the libraries that only its sources use. COLD code works for milliseconds in a run
-# (cmake/ColdCode.cmake). OWN_PRECOMPILED: it precompiles HEADER besides the common headers.
+# assay_library(NAME [COLD] SOURCES ... DEPENDS ... [PRIVATE ...] [OWN_PRECOMPILED HEADER...]
+#               [PRECOMPILED_OF LIBRARY]): one folder of src/ is one static library. DEPENDS are the
+# libraries that its headers use, and those behind PRIVATE the libraries that only its sources use.
+# COLD code works for milliseconds in a run (cmake/ColdCode.cmake). OWN_PRECOMPILED: it precompiles
+# HEADER besides the common headers. PRECOMPILED_OF: it shares those of LIBRARY.
 function(assay_library name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;DEPENDS;OWN_PRECOMPILED" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "PRECOMPILED_OF" "SOURCES;DEPENDS;OWN_PRECOMPILED" ${ARGN})
   add_library(assay_${name} STATIC ${ARG_SOURCES})
   add_library(assay::${name} ALIAS assay_${name})
   assay_folder_headers(assay_${name})
@@ -49,6 +50,8 @@ function(assay_library name)
   if(name STREQUAL core OR ARG_OWN_PRECOMPILED)
     target_precompile_headers(assay_${name} PRIVATE ${ASSAY_PRECOMPILED} ${ARG_OWN_PRECOMPILED})
     assay_ccache_precompiled(assay_${name})
+  elseif(ARG_PRECOMPILED_OF)
+    assay_share_precompiled(assay_${name} assay_${ARG_PRECOMPILED_OF})
   else()
     assay_share_precompiled(assay_${name} assay_core)
   endif()

@@ -80,7 +80,7 @@ pid_t AssayTest::start(std::vector<std::string> args) {
 void AssayTest::use_dynamic_agent() {
   programs_ = folder_ / "bin";
   fs::create_directories(programs_);
-  for (const char* program : {"assay", "assay-micro", "assay-nvml"})
+  for (const char* program : {"assay", "assay-full", "assay-micro", "assay-nvml"})
     fs::copy_file(fs::path(ASSAY_BIN_DIR) / program, programs_ / program);
   fs::copy_file(ASSAY_BIN_DIR "/assay-agent-dynamic", programs_ / "assay-agent");
 }

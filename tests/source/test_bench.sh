@@ -35,7 +35,7 @@ mkdir -p build/release/bin
 case \"\$*\" in
   *--preset\ release*--fresh*)
     echo '-- assay-train: libtorch found'
-    printf 'build assay-train: phony\nbuild assay-cloud-emulator: phony\n' >build/release/build.ninja
+    printf 'build assay-%s: phony\n' train full cloud-emulator >build/release/build.ninja
     printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\nASSAY_TORCH_API:PATH=%s\n' \$PWD $folder/python/torch/include >build/release/CMakeCache.txt ;;
   --build*) printf '#!/bin/bash\necho assay \"\$@\"\ncat $folder/plan 2>/dev/null || true\n' >build/release/bin/assay
     cp build/release/bin/assay build/release/bin/assay-train
@@ -90,10 +90,14 @@ built() { grep -q "cmake --build.* $1\( \|\$\)" <<<"$calls"; }
 prepare; pytorch cuda
 bench
 built assay-train || fail "the training workloads of quick were not built"
-! built assay-cloud-emulator || fail "a program was built that quick does not need"
+! built assay-cloud-emulator && ! built assay-full || fail "a program was built that quick does not need"
+prepare; pytorch cuda
+bench --web
+built assay-full || fail "--web needs assay-full, which was not built"
 prepare; pytorch cuda; echo '"command": ["/x/assay-micro", "null"]' >"$folder/plan"
 bench micro
 ! built assay-train || fail "assay-train was built for a suite that does not train"
+! built assay-full || fail "assay-full was built for a suite that runs here"
 expect '^assay run micro$'
 prepare; pytorch cuda; echo '"command": ["/x/assay-train", "gemm"]' >"$folder/plan"
 bench mine.yaml --repeat 1

@@ -26,6 +26,7 @@ install_built() {
   (cd "$build" && find . -name cmake_install.cmake && find generated/package -type f) >>"$folder/built"
   # The other manual pages come with the first.
   ! grep -q man/assay.1 "$folder/built" || (cd "$build" && find generated/install/man -type f) >>"$folder/built"
+  ! grep -q man-full/ "$folder/built" || (cd "$build" && find generated/install/man-full -type f) >>"$folder/built"
   while read -r file; do
     [ -e "$build/$file" ] || fail "it was not built: $file"
     mkdir -p "$(dirname "$copy/$file")"
@@ -50,8 +51,17 @@ mapfile -t train < <(targets train)
 [ ${#base[@]} -gt 1 ] && [ ${#train[@]} -gt 0 ] || fail "bench.sh names its targets in another way"
 install_built "${base[@]}"
 [ ! -e "$folder/prefix/bin/assay-train" ] || fail "assay-train is installed, though it was not built"
+code=0
+said=$("$folder/prefix/bin/assay" compare a b 2>&1) || code=$?
+[ $code -eq 3 ] && grep -q 'install Assay as a whole' <<<"$said" ||
+  fail "without assay-full, 'assay compare' ends with $code and says: $said"
 scripts/check-links.sh "$folder/prefix/share/doc/assay" || fail "dead links among the installed documents"
 cmp README.md "$folder/prefix/share/doc/assay/README.md" || fail "another README.md was installed"
+
+mapfile -t full < <(targets full)
+install_built "${base[@]}" "${full[@]}"
+[ -s "$folder/prefix/share/man/man1/assay-compare.1.gz" ] || fail "'assay compare' has no manual page"
+"$folder/prefix/bin/assay" compare --help >/dev/null || fail "the installed 'assay compare' does not start"
 
 if [ -x "$build/bin/assay-train" ]; then
   install_built "${base[@]}" "${train[@]}"

@@ -6,11 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "commands/base/extras.h"
 #include "commands/base/terminal.h"
 #include "core/error.h"
+#include "core/host.h"
 #include "core/run_layout.h"
+#include "core/subprocess.h"
 #include "core/text.h"
-#include "history/run_index.h"
 #include "judge/judge.h"
 #include "report/console.h"
 #include "report/mllog.h"
@@ -87,8 +89,19 @@ judge::RunResult judge_and_report(const store::RunDir& run) {
 
 int conclude(const store::RunDir& run) {
   const int code = exit_code_of(judge_and_report(run));
-  history::index_run(run.path(), true);
+  enter_in_history(run, true);
   return code;
+}
+
+void enter_in_history(const store::RunDir& run, bool create) {
+  std::vector<std::string> command{(program_folder() / kFullProgram).string(), "index-run",
+                                   run.path().string()};
+  if (create) command.emplace_back("--create");
+  try {
+    (void)run_command(command);
+  } catch (const Error&) {
+    // The next query finds the run anyway.
+  }
 }
 
 }  // namespace assay::commands

@@ -12,6 +12,10 @@ judge::RunResult judge_and_report(const store::RunDir& run);
 /// The same; also records the run in its folder's index, and returns the exit code.
 int conclude(const store::RunDir& run);
 
+/// Enters the run in the index of its folder, by assay-full if it is there; else the next query
+/// does. Waits for seconds at most. `create` starts an index if there is none.
+void enter_in_history(const store::RunDir& run, bool create);
+
 /// 0 valid; 4 a launch failed; 5 a round failed, or the run is INCOMPLETE; 6 INVALID.
 [[nodiscard]] int exit_code_of(const judge::RunResult& result) noexcept;
 

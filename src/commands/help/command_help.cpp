@@ -5,6 +5,8 @@
 
 #include "catalog/catalog.h"
 #include "commands/base/commands.h"
+#include "commands/base/extras.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/paths.h"
 #include "commands/base/terminal.h"
 #include "commands/help/help_topics.h"
@@ -55,6 +57,7 @@ int show(const CLI::App& app, const std::vector<std::string>& words) {
                   fmt::format("there is no command or topic '{}'{}", printable(word),
                               did_you_mean(word, names)),
                   {}, "'assay help' lists all");
+    if (is_elsewhere(*next)) go_on_as_full("'assay " + next->get_name() + "'");
     above += (above.empty() ? "" : " ") + command->get_name();
     command = next;
   }

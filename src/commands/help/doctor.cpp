@@ -11,6 +11,7 @@
 
 #include "agent/round_cgroup.h"
 #include "catalog/catalog.h"
+#include "commands/base/extras.h"
 #include "commands/suites/find_devices.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -112,6 +113,9 @@ DoctorSection installation(std::optional<catalog::Catalog>& catalog) {
                                    "install Assay as a whole: without its agent nothing is run"));
   out.checks.push_back(
       own_program("assay-micro", Level::warn, "install Assay as a whole for null and matmul"));
+  out.checks.push_back(own_program(
+      kFullProgram, Level::warn,
+      "install Assay as a whole for the other commands, such as compare, history and serve"));
   out.checks.push_back(libtorch());
   out.checks.push_back(configuration(catalog));
   out.checks.push_back(signing_key());

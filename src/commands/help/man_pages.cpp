@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "commands/base/help_format.h"
+#include "commands/base/known_commands.h"
 #include "core/text.h"
 #include "core/version.h"
 
@@ -126,7 +127,7 @@ std::map<std::string, std::string> man_pages(const CLI::App& app) {
     if (!is_shown(*command)) continue;
     page += ".TP\n\\fBassay\\-" + roff(command->get_name()) + "\\fR(1)\n" +
             roff(in_one_line(command->get_description())) + "\n";
-    add_page(*command, "assay " + command->get_name(), out);
+    if (!is_elsewhere(*command)) add_page(*command, "assay " + command->get_name(), out);
   }
   page += ".SH OPTIONS\n" + options_of(app) + footer_of(app);
   page +=

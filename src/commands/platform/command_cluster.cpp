@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/platform/job_display.h"
 #include "commands/platform/platform_client.h"
@@ -220,7 +221,7 @@ int show_usage(const ClusterArguments& given) {
 
 void add_nodes(CLI::App& app, Action& action) {
   const auto given = std::make_shared<ClusterArguments>();
-  CLI::App* command = app.add_subcommand("nodes", "Show the nodes of the platform, or drain some");
+  CLI::App* command = add_known(app, "nodes");
   command->require_subcommand(0, 1);
   add_server_options(*command, given->server);
   command->callback([given, command, &action] {
@@ -249,7 +250,7 @@ void add_nodes(CLI::App& app, Action& action) {
 
 void add_queue(CLI::App& app, Action& action) {
   const auto given = std::make_shared<ClusterArguments>();
-  CLI::App* command = app.add_subcommand("queue", "Show the queues, and who waits in what order");
+  CLI::App* command = add_known(app, "queue");
   command->add_option("queue", given->queue, "Only this one")->type_name("QUEUE");
   add_server_options(*command, given->server);
   command->footer(std::string("Examples:\n  assay queue\n  assay queue night\n") + kServerHelp);
@@ -258,8 +259,7 @@ void add_queue(CLI::App& app, Action& action) {
 
 void add_usage(CLI::App& app, Action& action) {
   const auto given = std::make_shared<ClusterArguments>();
-  CLI::App* command =
-      app.add_subcommand("usage", "Show device hours, idle hours and energy by user and team");
+  CLI::App* command = add_known(app, "usage");
   command->add_option("--from", given->usage.from, "From this day on (UTC)")->type_name("DATE");
   command->add_option("--to", given->usage.to, "Up to this day")->type_name("DATE");
   command

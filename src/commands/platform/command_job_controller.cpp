@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/platform/job_code.h"
 #include "commands/platform/job_sweep.h"
@@ -210,8 +211,7 @@ void add_job_controller(CLI::App& app, Action& action) {
   const auto folder = std::make_shared<std::string>();
   const auto plan = std::make_shared<bool>(false);
   const auto sweep = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("job-controller", "Started by 'assay serve' to run a job");
-  command->group("");  // hidden from people
+  CLI::App* command = add_known(app, "job-controller");
   command->add_option("folder", *folder)->required();
   command->add_flag("--plan", *plan, "Print what it would do, and do nothing");
   command->add_flag("--sweep", *sweep, "End what a controller has left that was killed");

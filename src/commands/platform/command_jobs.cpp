@@ -9,6 +9,7 @@
 #include "client/job_forms.h"
 #include "commands/base/commands.h"
 #include "commands/base/interrupt.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/platform/follow_jobs.h"
 #include "commands/platform/job_display.h"
@@ -183,9 +184,9 @@ int do_to_jobs(const DeedArguments& given, const std::string& deed) {
   return code;
 }
 
-void add_deed(CLI::App& app, Action& action, const char* name, const char* deed, const char* what) {
+void add_deed(CLI::App& app, Action& action, const char* name, const char* deed) {
   const auto given = std::make_shared<DeedArguments>();
-  CLI::App* command = app.add_subcommand(name, what);
+  CLI::App* command = add_known(app, name);
   command->add_option("jobs", given->jobs, "Their numbers")->required()->type_name("JOB");
   add_server_options(*command, given->server);
   command->footer(fmt::format("Examples:\n  assay {} 17\n  assay {} 17 18 19\n  assay {} 17-26\n{}",
@@ -198,7 +199,7 @@ void add_deed(CLI::App& app, Action& action, const char* name, const char* deed,
 
 void add_jobs(CLI::App& app, Action& action) {
   const auto given = std::make_shared<JobsArguments>();
-  CLI::App* command = app.add_subcommand("jobs", "List the jobs of the platform");
+  CLI::App* command = add_known(app, "jobs");
   std::vector<std::string> states;
   for (const auto& entry : enum_names(jobs::State{})) states.emplace_back(entry.text);
   command->add_option("--state", given->query.states, "Only these; may be repeated")
@@ -234,7 +235,7 @@ void add_jobs(CLI::App& app, Action& action) {
 
 void add_job(CLI::App& app, Action& action) {
   const auto given = std::make_shared<JobArguments>();
-  CLI::App* command = app.add_subcommand("job", "Show a job: its state, why it waits, its events");
+  CLI::App* command = add_known(app, "job");
   command->add_option("job", given->id, "Its number")->required()->type_name("JOB");
   CLI::Option* yaml = command->add_flag("--yaml", given->yaml, "Print the suite that it runs");
   CLI::Option* curl =
@@ -270,9 +271,9 @@ void add_job(CLI::App& app, Action& action) {
 }
 
 void add_job_deeds(CLI::App& app, Action& action) {
-  add_deed(app, action, "cancel", "kill", "Stop jobs for good");
-  add_deed(app, action, "pause", "pause", "Stop jobs, to go on later");
-  add_deed(app, action, "resume", "resume", "Let paused jobs go on");
+  add_deed(app, action, "cancel", "kill");
+  add_deed(app, action, "pause", "pause");
+  add_deed(app, action, "resume", "resume");
 }
 
 }  // namespace assay::commands

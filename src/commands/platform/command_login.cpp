@@ -8,6 +8,7 @@
 
 #include "commands/base/commands.h"
 #include "commands/base/hidden_input.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/paths.h"
 #include "commands/base/terminal.h"
 #include "commands/platform/platform_client.h"
@@ -72,8 +73,7 @@ int login(const LoginArguments& given) {
 
 void add_login(CLI::App& app, Action& action) {
   const auto given = std::make_shared<LoginArguments>();
-  CLI::App* command =
-      app.add_subcommand("login", "Sign in to a server of the platform, for the commands here");
+  CLI::App* command = add_known(app, "login");
   command->add_option("url", given->url, "Address of the server")->required()->type_name("URL");
   CLI::Option* user = command->add_option("--user", given->user,
                                           "Sign in with this name and a password, which is asked "

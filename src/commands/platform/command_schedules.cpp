@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/platform/job_display.h"
 #include "commands/platform/platform_client.h"
@@ -63,8 +64,7 @@ int remove_schedule(const ScheduleArguments& given) {
 
 void add_schedules(CLI::App& app, Action& action) {
   const auto given = std::make_shared<ScheduleArguments>();
-  CLI::App* command =
-      app.add_subcommand("schedules", "List the jobs that are submitted again and again");
+  CLI::App* command = add_known(app, "schedules");
   command->require_subcommand(0, 1);
   add_server_options(*command, given->server);
   command->callback([given, command, &action] {

@@ -5,6 +5,7 @@
 
 #include "commands/base/commands.h"
 #include "commands/base/hidden_input.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/paths.h"
 #include "commands/base/terminal.h"
 #include "commands/platform/job_display.h"
@@ -81,8 +82,7 @@ int remove_secret(const SecretArguments& given) {
 
 void add_secret(CLI::App& app, Action& action) {
   const auto given = std::make_shared<SecretArguments>();
-  CLI::App* command =
-      app.add_subcommand("secret", "Secrets that jobs are given by name, and nobody is shown");
+  CLI::App* command = add_known(app, "secret");
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* about, int (*what)(const SecretArguments&)) {
     CLI::App* sub = command->add_subcommand(name, about);

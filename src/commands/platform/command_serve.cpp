@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/platform/job_engine.h"
 #include "core/address.h"
@@ -201,8 +202,7 @@ void add_token_commands(CLI::App& serve, const std::shared_ptr<ServeArguments>& 
 
 void add_serve(CLI::App& app, Action& action) {
   const auto given = std::make_shared<ServeArguments>();
-  CLI::App* command = app.add_subcommand(
-      "serve", "Be a server: run people's jobs, receive runs with their evidence and judge them");
+  CLI::App* command = add_known(app, "serve");
   command->require_subcommand(0, 1);
   const auto option = [&](const char* name, auto& value, const char* type, const char* what) {
     command->add_option(name, value, what)->type_name(type)->capture_default_str();
@@ -293,9 +293,7 @@ void add_judge_evidence(CLI::App& app, Action& action) {
   const auto time = std::make_shared<std::int64_t>(120);
   const auto memory = std::make_shared<std::uint64_t>(std::uint64_t{4} << 30);
   const auto parent = std::make_shared<std::int64_t>(0);
-  CLI::App* command =
-      app.add_subcommand("judge-evidence", "Started by 'assay serve' to judge untrusted evidence");
-  command->group("");  // hidden from people
+  CLI::App* command = add_known(app, "judge-evidence");
   command->add_option("folder", *folder)->required();
   command->add_option("--time", *time, "Seconds of processor time")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{86400}));

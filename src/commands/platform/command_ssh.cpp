@@ -18,6 +18,7 @@
 #include "client/entry_stream.h"
 #include "client/server_choice.h"
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/platform/platform_client.h"
 #include "core/error.h"
@@ -288,7 +289,7 @@ int run_ssh(const SshArguments& given) {
 
 void add_ssh(CLI::App& app, Action& action) {
   const auto given = std::make_shared<SshArguments>();
-  CLI::App* command = app.add_subcommand("ssh", "Enter a job that runs: a shell, or a command");
+  CLI::App* command = add_known(app, "ssh");
   command->add_option("job", given->id, "Its number")->required()->type_name("JOB");
   command->add_option("command", given->command, "What to run there; else a shell")
       ->type_name("COMMAND");

@@ -18,6 +18,7 @@
 #include "commands/base/byte_progress.h"
 #include "commands/base/commands.h"
 #include "commands/base/interrupt.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/platform/follow_jobs.h"
 #include "commands/platform/job_display.h"
@@ -237,8 +238,7 @@ int submit_job(const SubmitArguments& given) {
 
 void add_submit(CLI::App& app, Action& action) {
   const auto given = std::make_shared<SubmitArguments>();
-  CLI::App* command =
-      app.add_subcommand("submit", "Submit a suite or a command as a job of the platform");
+  CLI::App* command = add_known(app, "submit");
   add_submission_options(*command, given->submission);
   command->add_option("--template", given->template_name, "Begin with this template");
   command->add_option("--team", given->team, "For which of your teams");

@@ -7,6 +7,7 @@
 
 #include "commands/base/byte_progress.h"
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/results/run_selection.h"
 #include "core/error.h"
@@ -82,8 +83,7 @@ int archive_selected(const ArchiveArguments& arguments) {
 
 void add_archive(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<ArchiveArguments>();
-  CLI::App* command = app.add_subcommand(
-      "archive", "Pack runs and remove their files; the history keeps their numbers");
+  CLI::App* command = add_known(app, "archive");
   add_selection(*command, arguments->selection);
   CLI::Option* to = command
                         ->add_option("--to", arguments->to,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/output_file.h"
 #include "commands/base/percent.h"
 #include "commands/base/terminal.h"
@@ -89,8 +90,7 @@ int run_baseline(const BaselineArguments& given) {
 
 void add_baseline(CLI::App& app, Action& action) {
   const auto given = std::make_shared<BaselineArguments>();
-  CLI::App* command = app.add_subcommand(
-      "baseline", "Write down what cases reach on this hardware, so that less is noticed");
+  CLI::App* command = add_known(app, "baseline");
   command->add_option("run", given->runs, "Folders of runs, of one machine or several")
       ->required()
       ->expected(1, 10000)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/outcome.h"
 #include "commands/base/output_file.h"
 #include "commands/base/percent.h"
@@ -186,8 +187,7 @@ int run_compare(const CompareArguments& arguments) {
 
 void add_compare(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<CompareArguments>();
-  CLI::App* command = app.add_subcommand(
-      "compare", "Say what became faster or slower, and whether that is certain");
+  CLI::App* command = add_known(app, "compare");
   command->add_option("base", arguments->base, "What to compare with")
       ->required()
       ->type_name("BASE");

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/output_file.h"
 #include "commands/base/paths.h"
 #include "commands/base/terminal.h"
@@ -127,7 +128,7 @@ int export_openmetrics(const ExportArguments& arguments) {
 
 void add_export(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<ExportArguments>();
-  CLI::App* command = app.add_subcommand("export", "Write a run in the format of another program");
+  CLI::App* command = add_known(app, "export");
   command->require_subcommand(1);
   command->footer(
       "Examples:\n"

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/results/history_folder.h"
 #include "core/text.h"
@@ -59,8 +60,7 @@ int find_command(const FindArguments& arguments) {
 
 void add_find(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<FindArguments>();
-  CLI::App* command =
-      app.add_subcommand("find", "List runs by case, machine, verdict, tag or metric");
+  CLI::App* command = add_known(app, "find");
   add_find_choice(*command, arguments->choice);
   command->add_flag("--archived", arguments->archived, "Only archived runs");
   command->add_option("--format", arguments->format, "Of the output")

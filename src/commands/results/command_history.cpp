@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/outcome.h"
 #include "commands/base/output_file.h"
 #include "commands/base/percent.h"
@@ -138,8 +139,7 @@ int show_history(const HistoryArguments& arguments) {
 
 void add_history(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<HistoryArguments>();
-  CLI::App* command = app.add_subcommand(
-      "history", "Show how cases went over all runs, and where and with what they changed");
+  CLI::App* command = add_known(app, "history");
   add_run_choice(*command, arguments->choice);
   command->add_option("--metric", arguments->metrics, "This metric instead of each case's headline")
       ->type_name("METRIC")

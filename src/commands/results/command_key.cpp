@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -77,8 +78,7 @@ int untrust(const KeyArguments& given) {
 
 void add_key(CLI::App& app, Action& action) {
   const auto given = std::make_shared<KeyArguments>();
-  CLI::App* command =
-      app.add_subcommand("key", "The key that signs your runs, and the keys that you trust");
+  CLI::App* command = add_known(app, "key");
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* what, std::function<int()> run) {
     CLI::App* made = command->add_subcommand(name, what);

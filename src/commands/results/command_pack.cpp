@@ -6,6 +6,7 @@
 
 #include "commands/base/byte_progress.h"
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/outcome.h"
 #include "commands/base/output_file.h"
 #include "commands/base/terminal.h"
@@ -181,8 +182,7 @@ int run_unpack(const UnpackArguments& given) {
 
 void add_pack(CLI::App& app, Action& action) {
   const auto given = std::make_shared<PackArguments>();
-  CLI::App* command =
-      app.add_subcommand("pack", "Make one file of a run that can be checked and opened anywhere");
+  CLI::App* command = add_known(app, "pack");
   command->add_option("run", given->run, "Folder of a run")->required()->type_name("RUN");
   command->add_option("-o,--out", given->out, "The file to write; default: RUN-ID.assay here")
       ->type_name("FILE");
@@ -201,8 +201,7 @@ void add_pack(CLI::App& app, Action& action) {
 
 void add_unpack(CLI::App& app, Action& action) {
   const auto given = std::make_shared<UnpackArguments>();
-  CLI::App* command =
-      app.add_subcommand("unpack", "Verify a packed run, say who signed it, and open it");
+  CLI::App* command = add_known(app, "unpack");
   command->add_option("file", given->file, "A file of 'assay pack'")->required()->type_name("FILE");
   command->add_option("-o,--out", given->folder, "The new folder; default: the run's id, here")
       ->type_name("FOLDER");

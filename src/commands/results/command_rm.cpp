@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/results/run_selection.h"
 #include "core/text.h"
@@ -48,7 +49,7 @@ int remove_selected(const RemoveArguments& arguments) {
 
 void add_rm(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<RemoveArguments>();
-  CLI::App* command = app.add_subcommand("rm", "Remove runs, by name, by age or as 'find' chooses");
+  CLI::App* command = add_known(app, "rm");
   add_selection(*command, arguments->selection);
   command->add_flag("--archived", arguments->archived,
                     "Without RUN: archived runs, too, with the packed files in their folders");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/results/history_folder.h"
 #include "core/error.h"
@@ -94,8 +95,7 @@ int note_run(const NoteArguments& arguments) {
 
 void add_tag(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<TagArguments>();
-  CLI::App* command =
-      app.add_subcommand("tag", "Put tags on a run (+TAG), take them off (-TAG), or show them");
+  CLI::App* command = add_known(app, "tag");
   arguments->command = command;
   // "-hot" removes a tag.
   command->set_help_flag("--help", "Print this help message and exit");
@@ -116,7 +116,7 @@ void add_tag(CLI::App& app, Action& action) {
 
 void add_note(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<NoteArguments>();
-  CLI::App* command = app.add_subcommand("note", "Write a note on a run, or show its notes");
+  CLI::App* command = add_known(app, "note");
   command->add_option("run", arguments->run, "Folder of a run, or its name")
       ->required()
       ->type_name("RUN");

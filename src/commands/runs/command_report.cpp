@@ -6,7 +6,6 @@
 #include "commands/base/terminal.h"
 #include "commands/runs/execute.h"
 #include "core/error.h"
-#include "history/run_index.h"
 #include "report/pack.h"
 #include "store/run_dir.h"
 
@@ -23,7 +22,7 @@ int make_report(const std::string& path, bool logs) {
   show_train_records(run);
   if (logs) tell("Logs: " + report::pack_logs(result, run.path()).string() + "\n");
   // A folder to which somebody copied a run does not become a folder of results.
-  history::index_run(run.path(), false);
+  enter_in_history(run, false);
   return exit_code_of(result);
 }
 

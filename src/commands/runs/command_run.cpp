@@ -5,13 +5,14 @@
 #include <fmt/format.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/extras.h"
 #include "commands/base/terminal.h"
 #include "commands/runs/detach.h"
 #include "commands/runs/execute.h"
 #include "commands/runs/fix_batches.h"
 #include "commands/runs/planning.h"
 #include "commands/runs/push.h"
-#include "commands/runs/web_view.h"
+#include "commands/runs/web_port.h"
 #include "core/any_fields.h"
 #include "core/error.h"
 #include "core/host.h"
@@ -22,8 +23,6 @@
 #include "launch/run_records.h"
 #include "page/shown_plan.h"
 #include "plan/make_plan.h"
-#include "push/challenge_request.h"
-#include "push/tester_client.h"
 #include "store/journal.h"
 #include "store/journal_records.h"
 
@@ -107,6 +106,7 @@ int run(const RunOptions& options) {
   };
   const store::RunDir run =
       options.resume.empty() ? begin() : store::RunDir::open(fs::absolute(options.resume));
+  need_backend(run.plan());
   PushRequest request = options.push;
   request.token_file = absolute_or_empty(request.token_file).string();
   request.ca = absolute_or_empty(request.ca).string();
@@ -119,10 +119,10 @@ int run(const RunOptions& options) {
     tell(counted(launch::reopen_failed_rounds(run, unproven), "failed round") + " to run again\n");
   if (options.detach) return detach(run);
   // Whether the tester would let us in shows before hours of training, not after them.
-  if (!request.url.empty()) (void)push::find_token(request.token_file);
-  std::optional<WebView> web;
+  if (!request.url.empty()) extras_for("--push").check_token(request.token_file);
+  std::unique_ptr<LivePages> web;
   if (!options.web.empty()) {
-    web.emplace(run.path(), port);
+    web = extras_for("--web").show_run(run.path(), port);
     tell("metrics and console: " + web->address() + "\n");
   }
   const int code = execute(run, nullptr, std::move(unproven));
@@ -130,7 +130,7 @@ int run(const RunOptions& options) {
   show_train_records(run);
   if (request.url.empty()) return code;
   request.run = run.path().string();
-  const int pushed = push(request);
+  const int pushed = extras_for("--push").push(request);
   return code != 0 ? code : pushed;
 }
 
@@ -216,9 +216,14 @@ void add_run(CLI::App& app, Action& action) {
       "Ctrl-C once stops the ranks gently and keeps what was measured; twice kills them at once.");
   command->callback([options, &action] {
     action = [options] {
+      // Before anything is done: what needs assay-full begins again there.
+      for (const auto& [name, value] :
+           {std::pair("--push", &options->push.url), std::pair("--web", &options->web)})
+        if (!value->empty()) (void)extras_for(name);
       if (!options->challenge.empty())
         options->plan.challenge =
-            push::read_challenge({options->challenge, options->push.token_file, options->push.ca});
+            extras_for("--challenge")
+                .read_challenge(options->challenge, options->push.token_file, options->push.ca);
       return run(*options);
     };
   });

@@ -14,10 +14,11 @@
 #include "automl/experiment_journal.h"
 #include "automl/score.h"
 #include "commands/base/commands.h"
+#include "commands/base/extras.h"
 #include "commands/base/key_input.h"
 #include "commands/base/terminal.h"
 #include "commands/runs/detach.h"
-#include "commands/runs/web_view.h"
+#include "commands/runs/web_port.h"
 #include "core/json.h"
 #include "core/json_access.h"
 #include "core/regular_file.h"
@@ -313,10 +314,11 @@ int top(const std::string& path, bool once) {
 }
 
 // Runs until somebody ends it: a finished run's pages stay too.
-int top_in_browser(const std::string& path, std::uint16_t port) {
+int top_in_browser(const std::string& path, const std::string& port) {
+  const Extras& extras = extras_for("--web");
   const store::RunDir run = store::RunDir::open(path);
-  const WebView web(run.path(), port);
-  fmt::print("{}\n", web.address());
+  const auto web = extras.show_run(run.path(), web_port(port));
+  fmt::print("{}\n", web->address());
   std::fflush(stdout);
   while (true) ::poll(nullptr, 0, 60'000);
 }
@@ -340,7 +342,7 @@ void add_top(CLI::App& app, Action& action) {
       "--web");
   command->callback([run, once, web, &action] {
     action = [run, once, web] {
-      return !web->empty() ? top_in_browser(*run, web_port(*web)) : top(*run, *once);
+      return !web->empty() ? top_in_browser(*run, *web) : top(*run, *once);
     };
   });
 }

@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 
 #include "catalog/catalog.h"
+#include "commands/base/extras.h"
 #include "commands/base/paths.h"
 #include "commands/base/terminal.h"
 #include "commands/suites/find_devices.h"
 #include "core/host.h"
 #include "core/text.h"
 #include "launch/agents/ssh/ssh_names.h"
+#include "plan/launcher_options.h"
 #include "plan/make_plan.h"
 
 namespace assay::commands {
@@ -46,6 +48,11 @@ std::string choose(const catalog::Catalog& catalog, plan::PlanOptions& options) 
 
 }  // namespace
 
+void need_backend(const plan::Plan& plan) {
+  if (!plan.cluster.traits.starts_agents)
+    (void)extras_for("the launcher '" + plan::launcher_name(plan.cluster.options) + "'");
+}
+
 plan::Plan make_plan(const PlanRequest& request) {
   const catalog::Catalog catalog = catalog::load_catalog(catalog::find_conf_dirs());
   plan::PlanOptions options;
@@ -61,6 +68,7 @@ plan::Plan make_plan(const PlanRequest& request) {
   const std::string suite = request.suite.empty() ? choose(catalog, options) : request.suite;
   plan::Plan plan =
       plan::make_plan(plan::load_suite(find_suite(suite, catalog.conf_dirs)), catalog, options);
+  need_backend(plan);
   launch::resolve_ssh_names(plan.cluster);
   for (const plan::LeftOut& left : plan.left_out)
     note_on_stderr("left out: " + left.name + ": " + left.reason);

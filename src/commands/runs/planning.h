@@ -18,6 +18,10 @@ struct PlanRequest {
   std::optional<Challenge> challenge{};  ///< to answer
 };
 
+/// Goes on as assay-full if only that has the backend of the plan's launcher
+/// (commands/base/extras.h).
+void need_backend(const plan::Plan& plan);
+
 /// Makes a plan with a new run id from suite and catalog, checking every rule. Says on standard
 /// error what the machine decided, and why: suite, devices, omitted cases. Throws Error.
 [[nodiscard]] plan::Plan make_plan(const PlanRequest& request);

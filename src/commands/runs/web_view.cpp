@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/json_access.h"
-#include "core/parse_number.h"
 #include "core/regular_file.h"
 #include "core/run_layout.h"
 #include "http/url.h"
@@ -152,13 +151,6 @@ WebView::WebView(std::filesystem::path run, std::uint16_t port)
     : state_(std::make_unique<State>(std::move(run), port)) {}
 
 WebView::~WebView() = default;
-
-std::uint16_t web_port(const std::string& text) {
-  if (text == "any") return 0;
-  const auto port = parse_number<std::uint16_t>(text, 1);
-  if (!port) throw Error(ErrorKind::usage, "not a port: '" + text + "'", "--web", "1 to 65535");
-  return *port;
-}
 
 std::string WebView::address() const {
   return fmt::format("http://127.0.0.1:{}/{}/", state_->server->port(), state_->token);

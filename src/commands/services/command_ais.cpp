@@ -5,6 +5,7 @@
 
 #include "aisbench/pack_package.h"
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/runs/push.h"
 #include "commands/runs/stop.h"
@@ -157,8 +158,7 @@ void add_run_options(CLI::App& command, AisOptions& options) {
 }  // namespace
 
 void add_ais(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "ais", "Workload packages of ais-bench: run one for a tester, test, pack or stop it");
+  CLI::App* command = add_known(app, "ais");
   command->require_subcommand(0, 1);
   const auto network = std::make_shared<NetworkOptions>();
   command->add_option("dir", network->run.directory, "The package (default: this folder)")

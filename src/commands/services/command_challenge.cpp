@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/output_file.h"
 #include "commands/runs/push.h"
 #include "core/error.h"
@@ -46,8 +47,7 @@ int challenge(const ChallengeRequest& given) {
 
 void add_challenge(CLI::App& app, Action& action) {
   const auto given = std::make_shared<ChallengeRequest>();
-  CLI::App* command = app.add_subcommand(
-      "challenge", "Have a tester ask for a case of a test to be measured again with a new seed");
+  CLI::App* command = add_known(app, "challenge");
   command->add_option("test", given->test, "Id of an accepted test")->required()->type_name("TEST");
   add_tester_options(*command, given->url, given->token_file, given->ca);
   command

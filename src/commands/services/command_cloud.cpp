@@ -5,6 +5,7 @@
 
 #include "commands/base/commands.h"
 #include "commands/base/interrupt.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/services/store_target.h"
 #include "core/json.h"
@@ -90,8 +91,7 @@ int engines(const CloudOptions& options) {
 }  // namespace
 
 void add_cloud(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "cloud", "What the cloud of a suite offers: flavors and how they are billed, engines");
+  CLI::App* command = add_known(app, "cloud");
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* what, int (*run)(const CloudOptions&)) {
     const auto options = std::make_shared<CloudOptions>();

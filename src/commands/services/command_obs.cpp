@@ -11,6 +11,7 @@
 #include "commands/base/byte_progress.h"
 #include "commands/base/commands.h"
 #include "commands/base/interrupt.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/services/store_target.h"
 #include "core/error.h"
@@ -251,8 +252,7 @@ int remove(const ObsCommand& options) {
 }  // namespace
 
 void add_obs(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "obs", "Files in OBS, or in any S3-compatible store: list, copy, synchronize, remove");
+  CLI::App* command = add_known(app, "obs");
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* what, int (*run)(const ObsCommand&)) {
     const auto options = std::make_shared<ObsCommand>();

@@ -7,6 +7,7 @@
 #include "commands/base/byte_progress.h"
 #include "commands/base/commands.h"
 #include "commands/base/interrupt.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/runs/push.h"
 #include "core/address.h"
@@ -99,8 +100,7 @@ void add_tester_options(CLI::App& command, std::string& url, std::string& token_
 
 void add_push(CLI::App& app, Action& action) {
   const auto given = std::make_shared<PushRequest>();
-  CLI::App* command =
-      app.add_subcommand("push", "Send a run with its evidence to a tester, which judges it again");
+  CLI::App* command = add_known(app, "push");
   command->add_option("run", given->run, "Folder of a run")->required()->type_name("RUN");
   add_tester_options(*command, given->url, given->token_file, given->ca);
   command->add_option("--test", given->test_id, "Id that the tester's operator reserved for it")

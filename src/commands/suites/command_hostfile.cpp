@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/output_file.h"
 #include "commands/base/paths.h"
 #include "commands/base/terminal.h"
@@ -90,8 +91,7 @@ int run(const HostfileOptions& options) {
 
 void add_hostfile(CLI::App& app, Action& action) {
   const auto options = std::make_shared<HostfileOptions>();
-  CLI::App* command =
-      app.add_subcommand("hostfile", "Make, check or convert a hostfile for MPI or Horovod");
+  CLI::App* command = add_known(app, "hostfile");
   auto* suite =
       command->add_option("suite", options->suite, "Suite with cluster.hosts")->type_name("SUITE");
   command->add_option("--case", options->case_name, "Only the hosts and slots of this case")

@@ -6,6 +6,7 @@
 
 #include "catalog/catalog.h"
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/output_file.h"
 #include "commands/base/terminal.h"
 #include "core/error.h"
@@ -99,8 +100,7 @@ int import_modelarts(const ImportOptions& options) {
 }  // namespace
 
 void add_import(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("import", "Turn another system's configuration into a suite");
+  CLI::App* command = add_known(app, "import");
   command->require_subcommand(1);
   command->footer(
       "Examples:\n"

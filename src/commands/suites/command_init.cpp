@@ -10,6 +10,7 @@
 
 #include "catalog/catalog.h"
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/output_file.h"
 #include "commands/base/questions.h"
 #include "commands/base/terminal.h"
@@ -286,7 +287,7 @@ int init(const InitOptions& given) {
 
 void add_init(CLI::App& app, Action& action) {
   const auto given = std::make_shared<InitOptions>();
-  CLI::App* command = app.add_subcommand("init", "Write a suite by asking, and check it");
+  CLI::App* command = add_known(app, "init");
   command->add_option("file", given->file, "The suite to write (default: my.yaml)")
       ->type_name("FILE");
   const auto option = [&](const char* name, std::string& value, const char* what,

@@ -8,6 +8,7 @@
 #include "automl/operations.h"
 #include "automl/trained_graph.h"
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "core/enum_names.h"
 #include "core/error.h"
@@ -164,8 +165,7 @@ int show_operations(const OpsOptions& options) {
 
 void add_ops(CLI::App& app, Action& action) {
   const auto options = std::make_shared<OpsOptions>();
-  CLI::App* command =
-      app.add_subcommand("ops", "Count the operations of a model of AutoML, layer by layer");
+  CLI::App* command = add_known(app, "ops");
   command
       ->add_option("model", options->model,
                    "resnet8, resnet20 or resnet50, or the .json file of a graph in AIPerf's form")

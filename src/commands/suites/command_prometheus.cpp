@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/terminal.h"
 #include "commands/suites/cluster_hosts.h"
 #include "core/error.h"
@@ -50,8 +51,7 @@ int run(const PrometheusOptions& options) {
 
 void add_prometheus(CLI::App& app, Action& action) {
   const auto options = std::make_shared<PrometheusOptions>();
-  CLI::App* command = app.add_subcommand(
-      "prometheus", "Write prometheus.yml and a Grafana dashboard for a suite's hosts");
+  CLI::App* command = add_known(app, "prometheus");
   command->add_option("suite", options->suite, "Suite with telemetry.prometheus")
       ->required()
       ->type_name("SUITE");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "commands/base/commands.h"
+#include "commands/base/known_commands.h"
 #include "commands/base/output_file.h"
 #include "commands/base/paths.h"
 #include "commands/base/terminal.h"
@@ -223,8 +224,7 @@ int run(const RanktableOptions& options) {
 
 void add_ranktable(CLI::App& app, Action& action) {
   const auto options = std::make_shared<RanktableOptions>();
-  CLI::App* command =
-      app.add_subcommand("ranktable", "Make, check or convert an HCCL rank table (Ascend)");
+  CLI::App* command = add_known(app, "ranktable");
   auto* suite = command->add_option("suite", options->suite,
                                     "Suite whose cluster.hosts have server_id and device_ips");
   command->add_option("--case", options->case_name, "Only the hosts and devices of this case")
