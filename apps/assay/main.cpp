@@ -32,8 +32,11 @@ constexpr const char* kExamples =
     "  assay submit suite.yaml --follow    have the platform's server run it, and watch\n";
 
 int fail(const assay::Error& error) {
-  fmt::print(stderr, "assay: {}{}\n", assay::lang::tr("error: "),
-             assay::commands::error_text(error));
+  // Unlike fmt::print it does not throw where standard error cannot be written either.
+  (void)std::fputs(
+      fmt::format("assay: {}{}\n", assay::lang::tr("error: "), assay::commands::error_text(error))
+          .c_str(),
+      stderr);
   return assay::exit_code(error.kind());
 }
 
@@ -92,6 +95,7 @@ void require_known_command(const CLI::App& app, int argc, const char* const* arg
 }  // namespace
 
 int main(int argc, char** argv) {
+  assay::open_standard_streams();
   // Otherwise every free of a large buffer goes through all small chunks ever freed, which takes a
   // fifth of the time of judging a large run.
   ::mallopt(M_MXFAST, 0);
