@@ -27,4 +27,8 @@ Leftovers::Action Leftovers::next(std::int64_t mono_ns, std::size_t left,
   return waited < kPatience + kGrace ? Action::terminate : Action::kill;
 }
 
+bool Leftovers::patient(std::int64_t mono_ns) const noexcept {
+  return mono_ns - since_ns_ < kPatience;
+}
+
 }  // namespace assay::agent

@@ -23,6 +23,8 @@ class Leftovers {
   /// The action for `left` (at least 1) processes. A stopped round's grace ends at `kill_at_ns`.
   [[nodiscard]] Action next(std::int64_t mono_ns, std::size_t left,
                             std::optional<std::int64_t> kill_at_ns);
+  /// Whether a process that nobody sees, but that holds a rank's output, may still show or end.
+  [[nodiscard]] bool patient(std::int64_t mono_ns) const noexcept;
   /// How many outlived a rank that ended by itself; after a stop, everything is ended anyway.
   [[nodiscard]] int noteworthy() const noexcept { return noteworthy_; }
 

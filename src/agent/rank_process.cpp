@@ -155,6 +155,11 @@ bool RankProcess::reap() {
   return true;
 }
 
+bool RankProcess::output_held() {
+  if (output_.is_open() && !read_available(kReadsPerTurn)) output_.close();
+  return output_.is_open();
+}
+
 void RankProcess::close_output() {
   if (!output_.is_open()) return;
   read_available(kReadsAfterExit);

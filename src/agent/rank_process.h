@@ -40,6 +40,8 @@ class RankProcess {
   [[nodiscard]] bool reap();
   /// Signals the whole process group; does nothing after the process was reaped.
   void signal(int signal_number) const { child_.signal(signal_number); }
+  /// Reads what has come. Returns whether a process still holds the other end of the pipe.
+  [[nodiscard]] bool output_held();
   /// Reads what is left and closes the pipe, even if others hold its other end.
   void close_output();
 

@@ -263,6 +263,9 @@ struct RoundEnd {
   std::uint64_t agent_rss_bytes = 0;
   int killed_leftovers = 0;
   std::vector<Dropped> dropped;
+  /// Ranks that ended by themselves while other processes held their output, which were then ended:
+  /// the output ends in the middle.
+  std::vector<int> output_held{};
   /// On a node that was only watched: the most processes with the round's mark at once.
   std::optional<int> marked{};
   /// All files of the node's folder that the judge reads, as written, including the chain itself.
@@ -279,6 +282,7 @@ struct RoundEnd {
     field("agent_rss_bytes", self.agent_rss_bytes);
     field("killed_leftovers", self.killed_leftovers);
     field("dropped", self.dropped);
+    field.optional("output_held", self.output_held);
     field.optional("marked", self.marked);
     field.optional("files", self.files);
     field.optional("head", self.head);

@@ -400,10 +400,23 @@ bool RoundSupervisor::was_asked_with_its_rank(pid_t pid) const {
   return std::ranges::any_of(ranks_, [&](const auto& rank) { return rank->pid() == group; });
 }
 
+std::set<int> RoundSupervisor::held_outputs() {
+  std::set<int> held;
+  for (const auto& rank : ranks_)
+    if (rank->output_held()) held.insert(rank->rank());
+  return held;
+}
+
 void RoundSupervisor::look_for_leftovers() {
   // This agent is a subreaper, so orphans become its children and end as its zombies.
   const std::vector<pid_t> left = living_processes();
-  if (left.empty()) return close();
+  const std::set<int> held = held_outputs();
+  if (left.empty()) {
+    // Somebody lives who holds an output: a daemon may change its parent between two looks.
+    if (!held.empty() && leftovers_.patient(mono_now_ns())) return;
+    if (!stop_cause_) held_.insert(held.begin(), held.end());
+    return close();
+  }
   using Action = Leftovers::Action;
   const Action action =
       leftovers_.next(mono_now_ns(), left.size(),
@@ -413,6 +426,7 @@ void RoundSupervisor::look_for_leftovers() {
     for (const pid_t pid : left) send_(Unkillable{pid, std::string(1, process_state(pid))});
     return close();
   }
+  if (!stop_cause_) held_.insert(held.begin(), held.end());
   for (const pid_t pid : left) {
     if (action == Action::ask && was_asked_with_its_rank(pid)) continue;
     ::kill(pid, action == Action::kill ? SIGKILL : SIGTERM);
@@ -444,6 +458,7 @@ void RoundSupervisor::finish() {
     end.agent_cpu_s = self_cpu_s() - cpu_before_s_;
     end.agent_rss_bytes = peak_resident_bytes();
     end.killed_leftovers = leftovers_.noteworthy();
+    end.output_held.assign(held_.begin(), held_.end());
     if (only_watches()) end.marked = most_marked_;
     end.machine = machine_use_;
     for (const auto& rank : ranks_)

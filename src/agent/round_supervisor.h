@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,8 @@ class RoundSupervisor {
   void kill_everything();
   void look_for_leftovers();
   [[nodiscard]] bool was_asked_with_its_rank(pid_t pid) const;
+  /// Notes the ranks whose output is not at its end because other processes hold it.
+  [[nodiscard]] std::set<int> held_outputs();
   void close();
   void finish();
   /// Calls `then` once they are gone or the time is over; heartbeats continue meanwhile.
@@ -124,6 +127,7 @@ class RoundSupervisor {
   bool removing_ = false;  // containers
   bool removed_at_kill_ = false;
   Leftovers leftovers_;
+  std::set<int> held_;  // ranks whose output others held when these were ended
   LiveFile live_telemetry_;
   int most_marked_ = 0;  // most processes at once
   std::int64_t next_marks_ns_ = 0;

@@ -70,6 +70,12 @@ std::span<const FactInfo> known_facts() {
       {"converged", "1", "1 when the case's target was met, else 0; only with a target"},
       {"output_metrics_missing", "1", "output metrics of the case that matched nothing"},
       {"output_metrics_cut", "1", "output metrics of ranks whose output was not kept as a whole"},
+      {"output_metrics_held", "1",
+       "output metrics of ranks whose output was held by processes that outlived them and were "
+       "ended",
+       round, true},
+      {"command_time", "s",
+       "time from exec to exit of the longest rank; only with output metrics and without PerfLog"},
       {"output_metrics_hidden", "1",
        "output metrics whose name is that of a metric that Assay measured"},
       {"output_unreadable", "1", "matches of output metrics that are not numbers", round, true},

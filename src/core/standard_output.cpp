@@ -4,7 +4,16 @@
 #include <cstdio>
 #include <iostream>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 namespace assay {
+
+void open_standard_streams() noexcept {
+  // A new descriptor is the lowest free one, so each takes the place of a closed one in turn.
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", O_RDWR);
+}
 
 std::optional<Error> flush_standard_output() {
   std::cout.flush();

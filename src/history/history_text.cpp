@@ -111,7 +111,7 @@ std::string verdict_of(const FoundRun& run) {
 
 std::string show_time(std::int64_t ms) {
   const std::string iso = iso_of(ms);
-  return iso.empty() ? "–" : iso.substr(0, 10) + " " + iso.substr(11, 5);
+  return iso.empty() ? "–" : iso.substr(0, 10) + " " + iso.substr(11, 5) + " UTC";
 }
 
 std::string change_words(const Trend& trend, const TrendChange& change) {

@@ -144,14 +144,38 @@ Condition parse_condition(const std::string& text) {
   return {metric, *relation, percent ? *value / 100 : *value};
 }
 
+namespace {
+
+// "2026-11-15 10:15 UTC", as lists show times; also without the zone, and with seconds.
+std::optional<std::int64_t> shown_time(std::string_view text) {
+  constexpr std::size_t kDay = 10;
+  constexpr std::size_t kMinutes = 16;
+  constexpr std::size_t kSeconds = 19;
+  for (const std::string_view zone : {" UTC", "Z"})
+    if (text.ends_with(zone)) {
+      text.remove_suffix(zone.size());
+      break;
+    }
+  if ((text.size() != kMinutes && text.size() != kSeconds) ||
+      (text[kDay] != ' ' && text[kDay] != 'T'))
+    return std::nullopt;
+  std::string iso(text);
+  iso[kDay] = 'T';
+  if (iso.size() == kMinutes) iso += ":00";
+  return report::parse_iso_ms(iso + "Z");
+}
+
+}  // namespace
+
 std::int64_t parse_when(const std::string& text, const std::string& option, std::int64_t now_ms) {
+  if (const auto ms = shown_time(text)) return *ms;
   if (const auto ms = report::parse_iso_ms(text)) return *ms;
   if (const auto ms = report::parse_iso_ms(text + "T00:00:00Z")) return *ms;
   if (const auto ago = parse_duration(text); ago && !text.empty() && text.back() >= 'a')
     return now_ms - ago->count() / 1'000'000;
   throw Error(
       ErrorKind::usage, "not a valid time: '" + printable(text) + "'", option,
-      "give a day (2026-11-15), a moment (2026-11-15T10:15:00Z), or how long ago (30d, 12h)");
+      "give a day (2026-11-15), a moment (2026-11-15 10:15 UTC), or how long ago (30d, 12h)");
 }
 
 bool case_fits(const std::string& name, const std::vector<std::string>& patterns) {

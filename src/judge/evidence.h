@@ -223,6 +223,8 @@ struct RankEvidence {
   std::optional<double> job_within_s{};
   std::optional<Instant> seen_end{};
   std::uint64_t dropped_bytes = 0;
+  /// Processes that outlived the rank held its output when they were ended.
+  bool output_held = false;
   std::optional<CpuSet> bound{};   ///< nothing: to no CPU in particular
   std::optional<CpuSet> ran_on{};  ///< of a bound rank, where it was seen; nothing: nowhere
   std::optional<std::uint64_t> output_bytes{};  ///< that the agent had received when it ended

@@ -161,7 +161,9 @@ class RoundCheck {
                    check_file(*files[i],
                               records == grown.end() ? std::vector<FileRecord>() : records->second);
                  });
-    find_unlisted(folder_, kMaxDepth);
+    // Where nothing could be started, nothing was measured either: an agent that fails may not have
+    // been able to list what it was given.
+    if (evidence_.status != RoundStatus::launch_failed) find_unlisted(folder_, kMaxDepth);
     problems_.take_into(integrity);
   }
 

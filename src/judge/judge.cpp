@@ -138,7 +138,7 @@ EvidenceCheck check_evidence(const store::RunDir& run) {
   const RoundJournal journal(records.events);
   EvidenceCheck check;
   std::vector<Finding> findings;
-  check.seal = check_seal(run, run_has_ended(records.events), findings);
+  check.seal = check_seal(run, records.events, findings);
   for (Finding& finding : run_file_findings(run, records)) findings.push_back(std::move(finding));
   for (const Finding& finding : findings) check.faults.push_back(finding.reason);
   check.validity = verdict(findings);
@@ -222,7 +222,7 @@ RunResult judge_run(const store::RunDir& run) {
   found(device_findings(result.system, run_has_ended(records.events)));
   found(cluster_findings(plan, result.system, records.events));
   found(left_out_findings(plan));
-  result.seal = check_seal(run, run_has_ended(records.events), result.findings);
+  result.seal = check_seal(run, records.events, result.findings);
   found(run_file_findings(run, records));
 
   result.hooks = judge_hooks(run, journal, plan.hooks, "", result.findings);

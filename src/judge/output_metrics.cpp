@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -62,12 +63,27 @@ void add_output_series(RoundContext& round, std::size_t i) {
   }
 }
 
+// Only the printed number is known of such a command; nothing in it tells how long it measured.
+void note_short_command(RoundContext& round) {
+  double longest_s = 0;
+  bool known = false;
+  for (const RankEvidence& rank : round.evidence.ranks) {
+    if (rank.log.events > 0) return;
+    if (!rank.start || !rank.end) continue;
+    known = true;
+    longest_s = std::max(longest_s, static_cast<double>(rank.end->mono_ns - rank.start->mono_ns));
+  }
+  if (known) round.fact("command_time", longest_s * 1e-9);
+}
+
 }  // namespace
 
 void compute_outputs(RoundContext& round) {
   std::vector<std::string> missing;
   std::vector<std::string> hidden;
   std::vector<std::string> cut;
+  std::vector<std::string> held;
+  std::set<int> held_ranks;
   std::uint64_t unreadable = 0;
   std::string first_unreadable;
   for (std::size_t i = 0; i < round.plan.metrics.size(); ++i) {
@@ -87,6 +103,13 @@ void compute_outputs(RoundContext& round) {
           return counts(rank) && rank.dropped_bytes > 0;
         }))
       cut.push_back(metric.name);
+    bool is_held = false;
+    for (const RankEvidence& rank : round.evidence.ranks) {
+      if (!counts(rank) || !rank.output_held) continue;
+      is_held = true;
+      held_ranks.insert(rank.rank);
+    }
+    if (is_held) held.push_back(metric.name);
     const auto measured = round.metrics.get(metric.name);
     if (value && measured && *measured != *value) hidden.push_back(metric.name);
     round.metrics.add_named(
@@ -105,6 +128,11 @@ void compute_outputs(RoundContext& round) {
   if (round.plan.metrics.empty()) return;
   round.fact("output_metrics_missing", static_cast<double>(missing.size()), join(missing, ", "));
   round.fact("output_metrics_cut", static_cast<double>(cut.size()), join(cut, ", "));
+  round.fact("output_metrics_held", static_cast<double>(held.size()),
+             held.empty()
+                 ? ""
+                 : join(held, ", ") + ", of " + rank_list({held_ranks.begin(), held_ranks.end()}));
+  note_short_command(round);
   round.fact("output_unreadable", static_cast<double>(unreadable), first_unreadable);
   round.fact("output_metrics_hidden", static_cast<double>(hidden.size()), join(hidden, ", "));
 }

@@ -41,12 +41,14 @@ ResumeCheck check_before_resume(const store::RunDir& run) {
   const RoundJournal journal(records.events);
   ResumeCheck check;
   std::vector<Finding> findings;
-  (void)check_seal(run, run_has_ended(records.events), findings);
+  (void)check_seal(run, records.events, findings);
   for (Finding& finding : findings) {
     if (finding.rule == kUnsealedRule) {
-      if (leaves_evidence(records.events)) check.unproven.push_back(std::move(finding.reason));
+      // A run that says why it has no seal is proven by its lists, like one that was killed.
+      if (leaves_evidence(records.events) && !store::ended_unsealed(records.events))
+        check.unproven.push_back(std::move(finding.reason));
     } else if (finding.rule == kUnsignedRule) {
-      check.unproven.push_back(std::move(finding.reason));
+      if (finding.severity > Severity::note) check.unproven.push_back(std::move(finding.reason));
     } else {
       check.faults.push_back(std::move(finding.reason));
     }

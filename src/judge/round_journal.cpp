@@ -152,6 +152,14 @@ std::optional<telemetry::MachineUse> machine_use(RoundEvidence& round, int node,
   }
 }
 
+void note_held_outputs(RoundEvidence& round, const Json& end) {
+  const auto held = end.find("output_held");
+  if (held == end.end() || !held->is_array()) return;
+  for (const Json& number : *held)
+    for (RankEvidence& rank : round.ranks)
+      if (number.is_number_integer() && number == rank.rank) rank.output_held = true;
+}
+
 void add_start(RoundEvidence& round, const Json& event) {
   const auto start = fields_from_any<store::RankStart>(event);
   RankEvidence& rank = rank_of(round, event, start.rank, start.local_rank);
@@ -227,6 +235,7 @@ void add_event(RoundEvidence& round, std::optional<store::JournalEvent> kind, co
     node.killed_leftovers = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, integer_at(event, "killed_leftovers").value_or(0)));
     node.seen_processes = integer_at(event, "marked");
+    note_held_outputs(round, event);
     const int part = part_of(event);
     add_list(round, event,
              layout::part_folder(layout::node_folder(node.host, node.node), part) + "/");

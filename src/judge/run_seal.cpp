@@ -12,6 +12,7 @@
 #include "core/run_layout.h"
 #include "core/text.h"
 #include "evidence/seal.h"
+#include "judge/round_journal.h"
 
 namespace assay::judge {
 
@@ -54,7 +55,8 @@ bool lists(const evidence::Seal& seal, std::string_view name) {
 }
 
 std::vector<SealProblem> problems_of(const SealCheck& check, const store::RunDir& run,
-                                     const std::set<std::string>& unreadable) {
+                                     const std::set<std::string>& unreadable,
+                                     const std::string& why_unsigned) {
   std::vector<SealProblem> problems;
   if (!check.seal) {
     problems.push_back({"seal-readable", Severity::incomplete,
@@ -68,9 +70,14 @@ std::vector<SealProblem> problems_of(const SealCheck& check, const store::RunDir
                      "was changed",
                      layout::kSeal)});
   if (check.signature == SignatureState::unsigned_)
-    problems.push_back({std::string(kUnsignedRule), Severity::incomplete,
-                        fmt::format("{} is not signed: anybody can have written it", layout::kSeal),
-                        "'assay key' shows the key that runs are signed with, and makes one"});
+    problems.push_back(
+        {std::string(kUnsignedRule), why_unsigned.empty() ? Severity::incomplete : Severity::note,
+         why_unsigned.empty()
+             ? fmt::format("{} is not signed: anybody can have written it", layout::kSeal)
+             : fmt::format("{} is not signed, because the run had no key ({}): it proves that "
+                           "nothing was changed by accident, and not by whom it was measured",
+                           layout::kSeal, ellipsize(printable(why_unsigned), 300)),
+         "'assay key' shows the key that runs are signed with, and makes one"});
   for (const SealCheck::Misfit& misfit : check.misfits)
     problems.push_back(
         {"seal-fits", Severity::invalid,
@@ -86,7 +93,9 @@ std::vector<SealProblem> problems_of(const SealCheck& check, const store::RunDir
 
 }  // namespace
 
-RunSeal check_seal(const store::RunDir& run, bool ended, std::vector<Finding>& findings) {
+RunSeal check_seal(const store::RunDir& run, const std::vector<Json>& journal,
+                   std::vector<Finding>& findings) {
+  const bool ended = run_has_ended(journal);
   const fs::path file = run.path() / layout::kSeal;
   RunSeal seal;
   std::vector<SealProblem> problems;
@@ -98,8 +107,11 @@ RunSeal check_seal(const store::RunDir& run, bool ended, std::vector<Finding>& f
            fmt::format("there is no {}: nothing can show whether the evidence was changed after it "
                        "was measured",
                        layout::kSeal),
-           "runs of earlier versions have none, and their numbers are what they were; run the "
-           "suite again for evidence that can be checked"});
+           store::ended_unsealed(journal)
+               ? "it could not be written when the run ended: make room on its disk, and 'assay "
+                 "run --resume' checks everything and writes it"
+               : "runs of earlier versions have none, and their numbers are what they were; run "
+                 "the suite again for evidence that can be checked"});
   } else {
     SealCheck check;
     std::set<std::string> unreadable;
@@ -121,7 +133,7 @@ RunSeal check_seal(const store::RunDir& run, bool ended, std::vector<Finding>& f
       seal.fingerprint = evidence::fingerprint(seal.public_key);
       seal.signed_at = check.seal->signed_at;
     }
-    problems = problems_of(check, run, unreadable);
+    problems = problems_of(check, run, unreadable, store::unsigned_reason(journal));
     seal.state = problems.empty() ? Soundness::ok : Soundness::flawed;
     seal.text = problems.empty() ? "sealed, and unchanged since then" : problems.front().reason;
   }

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json.h"
 #include "judge/result.h"
 #include "store/run_dir.h"
 
@@ -12,10 +13,11 @@ namespace assay::judge {
 inline constexpr std::string_view kUnsealedRule = "run-sealed";  ///< it ended without a seal
 inline constexpr std::string_view kUnsignedRule = "seal-signed";
 
-/// Checks seal.json against the files of the run directory and adds flaws to `findings`. `ended`:
-/// the run is over, so its seal must exist (a resumed run has none). Reports the signer but does
-/// not judge whether the key is trusted: the result depends on the evidence alone.
-[[nodiscard]] RunSeal check_seal(const store::RunDir& run, bool ended,
+/// Checks seal.json against the files of the run directory and adds flaws to `findings`. If the
+/// journal says that the run is over, its seal must exist (a resumed run has none), and it must be
+/// signed unless the journal says why it could not be. Reports the signer but does not judge
+/// whether the key is trusted: the result depends on the evidence alone.
+[[nodiscard]] RunSeal check_seal(const store::RunDir& run, const std::vector<Json>& journal,
                                  std::vector<Finding>& findings);
 
 }  // namespace assay::judge

@@ -175,6 +175,9 @@ std::string hosts_without_logs(const RoundEvidence& evidence) {
   return hosts.size() > 1 ? "on " + join(hosts, ", ") : "";
 }
 
+// From the state of a rank's process (launch/agents/culprit.cpp).
+constexpr std::string_view kStoppedBySignal = "stopped by a signal";
+
 constexpr const char* kWhenItEnded =
     "'assay report' again when the run has ended; a run that was killed goes on with 'assay run "
     "--resume'";
@@ -205,10 +208,18 @@ std::vector<Finding> status_findings(const plan::CasePlan& plan, const RoundEvid
       findings.push_back(ended_for(
           evidence, result, "round-stalled", EndedBy::stall,
           or_else(reason, "no step and no output for " + duration_text(plan.limits.stall)),
-          "a deadlock in communication is the usual cause: a rank that died, a blocked port, a "
-          "wrong interface; raise limits.stall in the suite and start a new run if a step may take "
-          "that "
-          "long"));
+          reason.find(kStoppedBySignal) != std::string::npos
+              ? "something stopped the process from outside: SIGSTOP, a debugger, a shell's job "
+                "control, or a terminal that it reads from; 'kill -CONT PID' lets it go on"
+          : evidence.ranks.size() == 1
+              ? "look at what it waits for: its log, its stack (gdb, py-spy), input or a lock; "
+                "raise limits.stall in the suite and start a new run if a step may take that long"
+              : "a deadlock in communication is the usual cause: a rank that died, a blocked port, "
+                "a "
+                "wrong interface; raise limits.stall in the suite and start a new run if a step "
+                "may take "
+                "that "
+                "long"));
       break;
     case RoundStatus::interrupted:
       if (!evidence.run_ended && reason.empty())

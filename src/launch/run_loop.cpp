@@ -16,7 +16,6 @@
 #include "launch/round_listing.h"
 #include "launch/run_on_thread.h"
 #include "launch/run_records.h"
-#include "launch/seal_run.h"
 #include "plan/dependencies.h"
 #include "store/journal_records.h"
 
@@ -99,11 +98,19 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
     for (const auto& [name, round] : started_) begun_.insert(name);
     ended_ = store::ended_repeats(journal);
     if (const auto status = final_status(journal)) {
-      observer_.remark("nothing is left to run: the run and its seal stay as they are");
+      if (store::ended_unsealed(journal) && unproven_.empty() &&
+          !std::filesystem::exists(run_.path() / layout::kSeal)) {
+        observer_.remark("nothing is left to run: the run gets the seal that it lacked");
+        journal_ = std::make_unique<store::Journal>(run_.journal_file());
+        seal();
+      } else {
+        observer_.remark("nothing is left to run: the run and its seal stay as they are");
+      }
       co_return *status;
     }
   }
   break_seal(run_);
+  seal_room_.emplace(run_.path());
   journal_ = std::make_unique<store::Journal>(run_.journal_file());
   journal_->append(resumed ? store::JournalEvent::run_resume : store::JournalEvent::run_start,
                    run_start(run_));
@@ -135,9 +142,16 @@ asio::awaitable<RunStatus> RunLoop::execute_rounds(asio::io_context& loop) {
   journal_->sync();
   hooks_.reset();
   backend_.reset();
-  journal_.reset();  // gives back the space that it had set aside: the seal may need it
-  seal_run(run_, observer_);
+  seal();
   co_return status;
+}
+
+void RunLoop::seal() {
+  const std::optional<evidence::SigningKey> key = key_of_run(*journal_, observer_);
+  journal_->sync();
+  journal_.reset();  // gives back the space that it had set aside: the seal may need it
+  seal_room_.reset();
+  seal_run(run_, key, observer_);
 }
 
 void RunLoop::make_hooks(const BackendContext& context, const std::vector<Json>& events) {

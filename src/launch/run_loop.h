@@ -14,6 +14,7 @@
 #include "launch/backend.h"
 #include "launch/hook_runner.h"
 #include "launch/preconditions.h"
+#include "launch/seal_run.h"
 #include "launch/step_rates.h"
 #include "launch/time_left.h"
 
@@ -85,6 +86,8 @@ class RunLoop {
   asio::awaitable<void> keep_on_disk(std::filesystem::path path);
   /// Lists the files of the round and journals its end.
   asio::awaitable<void> end_round(const std::string& name, int number, const RoundOutcome& outcome);
+  /// Closes the journal and seals the run.
+  void seal();
   void write_live(const plan::CasePlan& plan_case, int number, const RoundProgress& progress);
   void interrupt();
 
@@ -94,6 +97,7 @@ class RunLoop {
   Observer& observer_;
   MakeBackend make_backend_;
   std::unique_ptr<store::Journal> journal_;
+  std::optional<SealRoom> seal_room_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<HookRunner> hooks_;
   RoundStatuses finished_;  // by case and round

@@ -1,22 +1,49 @@
 #include "launch/seal_run.h"
 
-#include <optional>
+#include <fcntl.h>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "core/time.h"
 #include "evidence/key_store.h"
 #include "evidence/seal.h"
 
 namespace assay::launch {
 
-void seal_run(const store::RunDir& run, Observer& observer) {
-  std::optional<evidence::SigningKey> key;
+namespace {
+
+// A seal takes about one kilobyte, and a file system counts in blocks.
+constexpr off_t kSealRoom = 16 << 10;
+
+void note_unsealed(const store::RunDir& run, const std::string& reason, Observer& observer) {
   try {
-    key = evidence::KeyStore::of_user().own_or_new();
+    store::Journal journal(run.journal_file());
+    journal.append(store::JournalEvent::run_unsealed, {{"reason", reason}});
+    journal.sync();
+  } catch (const Error& error) {
+    observer.warning(std::string("nor can the journal say so: ") + error.what());
+  }
+}
+
+}  // namespace
+
+// Without a name it is never left behind.
+SealRoom::SealRoom(const std::filesystem::path& folder)
+    : file_(::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600)) {
+  if (file_ && ::fallocate(file_.get(), 0, 0, kSealRoom) != 0) file_.reset();
+}
+
+std::optional<evidence::SigningKey> key_of_run(store::Journal& journal, Observer& observer) {
+  try {
+    return evidence::KeyStore::of_user().own_or_new();
   } catch (const Error& error) {
     observer.warning(std::string("the run is not signed: ") + error.what());
+    journal.append(store::JournalEvent::run_unsigned, {{"reason", error.what()}});
+    return std::nullopt;
   }
+}
+
+void seal_run(const store::RunDir& run, const std::optional<evidence::SigningKey>& key,
+              Observer& observer) {
   try {
     std::vector<evidence::FileRecord> files;
     for (const std::string_view name : {layout::kPlan, layout::kJournal, layout::kSystem})
@@ -27,6 +54,7 @@ void seal_run(const store::RunDir& run, Observer& observer) {
                                           key ? &*key : nullptr));
   } catch (const Error& error) {
     observer.warning(std::string("the run is not sealed: ") + error.what());
+    note_unsealed(run, error.what(), observer);
   }
 }
 

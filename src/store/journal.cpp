@@ -11,6 +11,7 @@
 #include "core/regular_file.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "store/journal_records.h"
 
 namespace assay::store {
 
@@ -45,7 +46,7 @@ void Journal::reserve() noexcept {
   constexpr off_t kLow = 1 << 20;
   const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
   if (end < 0 || reserved_ - end >= kLow) return;
-  for (const off_t bytes : {4 * kLow, kLow, kLow / 8})
+  for (const off_t bytes : {4 * kLow, kLow, kLow / 8, kLow / 64})
     if (end + bytes > reserved_ && ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, end, bytes) == 0) {
       reserved_ = end + bytes;
       return;
@@ -118,6 +119,36 @@ std::map<std::string, std::string> ended_repeats(const std::vector<Json>& events
       ended.erase(text_at(event, "case"));
   }
   return ended;
+}
+
+namespace {
+
+// Whether the run, or a round of it, goes on with this event.
+bool goes_on(std::optional<JournalEvent> kind) {
+  return starts_run(kind) || kind == JournalEvent::round_start ||
+         kind == JournalEvent::round_reopened;
+}
+
+}  // namespace
+
+bool ended_unsealed(const std::vector<Json>& events) {
+  bool unsealed = false;
+  for (const Json& event : events) {
+    const auto kind = event_of(event);
+    if (goes_on(kind)) unsealed = false;
+    if (kind == JournalEvent::run_unsealed) unsealed = true;
+  }
+  return unsealed;
+}
+
+std::string unsigned_reason(const std::vector<Json>& events) {
+  std::string reason;
+  for (const Json& event : events) {
+    const auto kind = event_of(event);
+    if (goes_on(kind)) reason.clear();
+    if (kind == JournalEvent::run_unsigned) reason = text_at(event, "reason");
+  }
+  return reason;
 }
 
 }  // namespace assay::store

@@ -62,4 +62,9 @@ class Journal {
 /// from the newest `repeats_end` that no round of the case follows.
 [[nodiscard]] std::map<std::string, std::string> ended_repeats(const std::vector<Json>& events);
 
+/// Whether the run has ended and its seal could not be written (`run_unsealed`).
+[[nodiscard]] bool ended_unsealed(const std::vector<Json>& events);
+/// Why the run could not be signed when it last ended (`run_unsigned`), or empty.
+[[nodiscard]] std::string unsigned_reason(const std::vector<Json>& events);
+
 }  // namespace assay::store

@@ -35,7 +35,9 @@ constexpr const char* kProgramExamples =
     "  assay submit suite.yaml --follow    have the platform's server run it, and watch\n";
 
 int fail(const Error& error) {
-  fmt::print(stderr, "assay: {}{}\n", lang::tr("error: "), error_text(error));
+  // Unlike fmt::print it does not throw where standard error cannot be written either.
+  (void)std::fputs(fmt::format("assay: {}{}\n", lang::tr("error: "), error_text(error)).c_str(),
+                   stderr);
   return exit_code(error.kind());
 }
 
@@ -94,6 +96,7 @@ void require_known_command(const CLI::App& app, int argc, const char* const* arg
 }  // namespace
 
 int run_program(int argc, char** argv, AddCommands add_commands) {
+  open_standard_streams();
   // Otherwise every free of a large buffer goes through all small chunks ever freed, which takes a
   // fifth of the time of judging a large run.
   ::mallopt(M_MXFAST, 0);

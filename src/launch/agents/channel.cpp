@@ -20,6 +20,7 @@
 #include "core/parse_number.h"
 #include "core/process_tree.h"
 #include "core/text.h"
+#include "core/time.h"
 #include "launch/agents/launch_command.h"
 
 namespace assay::launch {
@@ -76,7 +77,8 @@ void Channel::on_noise(std::string_view line) {
 void Channel::begin_upload(std::uint64_t from) {
   upload_.reset(::open(command_.bundle.c_str(), O_RDONLY | O_CLOEXEC));
   const off_t size = ::lseek(upload_.get(), 0, SEEK_END);
-  sent_ = {from, size > 0 ? static_cast<std::uint64_t>(size) : 0, from};
+  sent_ = {from, size > 0 ? static_cast<std::uint64_t>(size) : 0, from, mono_now_ns(),
+           mono_now_ns()};
   ::lseek(upload_.get(), static_cast<off_t>(from), SEEK_SET);
   upload_next();
 }
@@ -94,6 +96,7 @@ void Channel::upload_next() {
       [this, self = shared_from_this()](const asio::error_code& ec, std::size_t went) {
         if (ec) return;  // the end of the output gives the reason
         sent_.sent += went;
+        sent_.moved_ns = mono_now_ns();
         upload_next();
       });
 }

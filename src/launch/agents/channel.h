@@ -55,6 +55,14 @@ class Channel : public std::enable_shared_from_this<Channel> {
     std::uint64_t sent = 0;
     std::uint64_t size = 0;
     std::uint64_t from = 0;
+    std::int64_t begun_ns = 0;  ///< on the monotonic clock
+    std::int64_t moved_ns = 0;  ///< when the last bytes went
+    /// Bytes a second so far; 0: none went.
+    [[nodiscard]] double rate() const noexcept {
+      return moved_ns > begun_ns
+                 ? static_cast<double>(sent - from) * 1e9 / static_cast<double>(moved_ns - begun_ns)
+                 : 0;
+    }
   };
   [[nodiscard]] const Upload& upload() const noexcept { return sent_; }
   [[nodiscard]] const ChannelCommand& command() const noexcept { return command_; }

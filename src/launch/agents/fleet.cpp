@@ -23,6 +23,10 @@ namespace {
 
 // The wait before the scheduler is asked what it waits for.
 constexpr Nanoseconds kPatience = std::chrono::seconds(2);
+// A link that is slower is too slow for programs, so that their time stays bounded.
+constexpr double kSlowestUpload = 64 << 10;  // bytes a second
+// What ssh and the system may hold of the bytes that went.
+constexpr double kUnderWay = 2 << 20;
 constexpr Nanoseconds kSweepLimit = std::chrono::seconds(20);
 // No message reaches a node behind a cut link: its agent ends when no ping came for this long.
 // Longer than anything that keeps the controller's loop busy, and than a link's short failures.
@@ -101,6 +105,7 @@ asio::awaitable<std::map<int, std::string>> Fleet::try_connect(int nodes) {
   // On this machine a pipe shows the end by itself, and a controller that is paused keeps its run.
   if (!launcher_.traits().one_machine) ping();
   const Nanoseconds limit = launcher_.start_limit();
+  const std::int64_t begin_ns = mono_now_ns();
   co_await wait_for_hellos(nodes, limit);
   retries_.clear();
   if (!abandoned_) co_await share_programs(nodes);
@@ -112,14 +117,13 @@ asio::awaitable<std::map<int, std::string>> Fleet::try_connect(int nodes) {
                 "'assay run --resume' goes on");
   }
 
+  // The limit, unless programs took longer.
+  const Nanoseconds waited = std::max(limit, Nanoseconds(mono_now_ns() - begin_ns));
   std::map<int, std::string> missing;
   for (int node = 0; node < nodes; ++node) {
     if (present_.contains(node)) continue;
     const auto failure = failures_.find(node);
-    missing[node] = failure != failures_.end() ? failure->second
-                    : begun_.contains(node)
-                        ? "its agent began, and said nothing more in " + format_duration(limit)
-                        : "no answer in " + format_duration(limit);
+    missing[node] = failure != failures_.end() ? failure->second : silence_of(node, waited);
   }
   // Those that answered end when this fleet does; the others may wait forever.
   for (const auto& [node, why] : missing) give_up(node);
@@ -224,6 +228,36 @@ std::string Fleet::uploads() const {
                      format_bytes(static_cast<double>(size)));
 }
 
+std::int64_t Fleet::uploads_until(std::int64_t begin_ns, Nanoseconds limit) const {
+  std::int64_t until = 0;
+  double size = 0;
+  for (const auto& [node, channel] : channels_) {
+    const Channel::Upload& one = channel->upload();
+    if (one.size == 0 || present_.contains(node)) continue;
+    size += static_cast<double>(one.size);
+    if (one.rate() <= 0) continue;
+    const double left = static_cast<double>(one.size - one.sent) + kUnderWay;
+    until = std::max(until, one.moved_ns + (from_seconds(left / one.rate()) + limit).count());
+  }
+  const Nanoseconds most = limit + from_seconds(size / kSlowestUpload);
+  return std::min(until, begin_ns + most.count());
+}
+
+std::string Fleet::silence_of(int node, Nanoseconds waited) const {
+  const std::string time = format_duration(waited);
+  if (begun_.contains(node)) return "its agent began, and said nothing more in " + time;
+  const auto found = channels_.find(node);
+  const Channel::Upload sent =
+      found == channels_.end() ? Channel::Upload{} : found->second->upload();
+  if (sent.size > 0)
+    return fmt::format("the programs came only in part in {} ({:.0f} % of {}, {} a second)", time,
+                       100 * static_cast<double>(sent.sent) / static_cast<double>(sent.size),
+                       format_bytes(static_cast<double>(sent.size)), format_bytes(sent.rate()));
+  return launcher_.traits().one_machine || launcher_.traits().chooses_hosts
+             ? "no answer in " + time
+             : "no answer in " + time + ", and no word from ssh";
+}
+
 asio::awaitable<void> Fleet::wait_for_hellos(int nodes, Nanoseconds limit) {
   const auto all = [this, nodes] {
     if (abandoned_) return true;
@@ -231,14 +265,17 @@ asio::awaitable<void> Fleet::wait_for_hellos(int nodes, Nanoseconds limit) {
       if (!present_.contains(node) && !failures_.contains(node)) return false;
     return true;
   };
-  const std::int64_t deadline = mono_now_ns() + limit.count();
+  const std::int64_t begin_ns = mono_now_ns();
+  std::int64_t deadline = begin_ns + limit.count();
   co_await wait(std::min(limit, kPatience), all);
+  deadline = std::max(deadline, uploads_until(begin_ns, limit));
   while (!all() && mono_now_ns() < deadline) {
     const std::string reason = co_await launcher_.waiting_for();
     if (!reason.empty()) waiting_for_ = reason;
     const std::string said = reason.empty() ? uploads() : reason;
     if (on_waiting_ && !said.empty()) on_waiting_(said);
     co_await wait(std::min(Nanoseconds(deadline - mono_now_ns()), kPatience), all);
+    deadline = std::max(deadline, uploads_until(begin_ns, limit));
   }
 }
 

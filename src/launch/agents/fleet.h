@@ -148,6 +148,11 @@ class Fleet {
   asio::awaitable<void> share_programs(int nodes);
   /// "programs for 3 hosts: 41 %"; empty: none are being sent.
   [[nodiscard]] std::string uploads() const;
+  /// Until when uploads that go on may take, by what they have done so far, if `limit` is the time
+  /// that everything else has; 0: none goes on. A stalled one does not move it.
+  [[nodiscard]] std::int64_t uploads_until(std::int64_t begin_ns, Nanoseconds limit) const;
+  /// Why a node is missing that nothing was heard of.
+  [[nodiscard]] std::string silence_of(int node, Nanoseconds waited) const;
   void check_protocols() const;
   void open(const ChannelCommand& command, int attempt, std::int64_t since_ns);
   bool try_again(const ChannelCommand& command, const std::string& reason, int attempt,

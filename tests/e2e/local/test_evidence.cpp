@@ -153,6 +153,8 @@ TEST_F(Evidence, OfALogOverItsLimitIsListedAsItIs) {
 TEST_F(Evidence, OfARunThatCannotBeSignedSaysSo) {
   ::setenv("ASSAY_KEYS", "/dev/null/keys", 1);
   const CommandResult run = assay({"run", script_suite("echo hello").string()});
+  EXPECT_EQ(run.status.code, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("VALID"));
   EXPECT_THAT(run.out + run.err, HasSubstr("warning: the run is not signed: "));
   EXPECT_THAT(check().out, HasSubstr("nobody signed this run"));
 }

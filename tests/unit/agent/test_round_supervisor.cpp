@@ -1,9 +1,11 @@
 #include <asio/post.hpp>
 #include <asio/signal_set.hpp>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "agent/round_supervisor.h"
 #include "core/cpu_set.h"
@@ -313,6 +315,42 @@ TEST_F(Rounds, ADaemonLeftBehindIsKilledAndCounted) {
   EXPECT_EQ(first("rank_exit")["code"], 0);
   EXPECT_EQ(first("round_end")["killed_leftovers"], 1);
   EXPECT_TRUE(processes_of_round("test/ADaemonLeftBehindIsKilledAndCounted").empty());
+}
+
+// What it would have printed is missing, though its rank ended well.
+TEST_F(Rounds, ADaemonThatHoldsTheOutputOfItsRankIsTold) {
+  run(request("test $RANK = 0 || exit 0; setsid sleep 60 & echo speed 5", 2));
+  EXPECT_EQ(first("round_end")["killed_leftovers"], 1);
+  EXPECT_EQ(first("round_end")["output_held"], Json({0}));
+}
+
+TEST_F(Rounds, ADaemonWithAnOutputOfItsOwnHoldsNone) {
+  run(request("setsid sleep 60 >/dev/null 2>&1 & echo speed 5"));
+  EXPECT_FALSE(first("round_end").contains("output_held"));
+}
+
+TEST_F(Rounds, AHelperThatFollowsItsRankHoldsNone) {
+  run(request("sleep 0.2 & echo speed 5"));
+  EXPECT_EQ(first("round_end")["killed_leftovers"], 0);
+  EXPECT_FALSE(first("round_end").contains("output_held"));
+}
+
+// As a daemon that changes its parent just while somebody looks for it.
+TEST_F(Rounds, AnOutputThatAnUnseenProcessHoldsIsNotClosedAtOnce) {
+  UniqueFd held;
+  on_report_ = [&](RoundSupervisor&, const Report& report) {
+    if (const auto* start = std::get_if<RankStart>(&report))
+      held.reset(
+          ::open(("/proc/" + std::to_string(start->pid) + "/fd/1").c_str(), O_WRONLY | O_CLOEXEC));
+    if (std::holds_alternative<RankExit>(report)) {
+      const std::string late = "late\n";
+      EXPECT_EQ(::write(held.get(), late.data(), late.size()), 5);
+    }
+  };
+  run(request("echo early; sleep 1"));
+  EXPECT_EQ(read_file(folder_.path() / "node/rank0.out.log"), "early\nlate\n");
+  EXPECT_EQ(first("round_end")["killed_leftovers"], 0);
+  EXPECT_EQ(first("round_end")["output_held"], Json({0}));
 }
 
 TEST_F(Rounds, AFolderThatCannotBeMadeFailsTheStart) {

@@ -152,6 +152,10 @@ TEST(Conditions, AreReadOrRefused) {
 
 TEST(Times, AreDaysMomentsOrAgo) {
   EXPECT_EQ(parse_when("1970-01-02", "--since", 0), 86'400'000);
+  for (const char* text : {"1970-01-02 00:00 UTC", "1970-01-02 00:00", "1970-01-02T00:00Z",
+                           "1970-01-02 00:00:00Z", "1970-01-02T00:00:00Z"})
+    EXPECT_EQ(parse_when(text, "--since", 0), 86'400'000) << text;
+  EXPECT_EQ(parse_when(show_time(86'460'000), "--since", 0), 86'460'000) << "as it is shown";
   EXPECT_EQ(parse_when("2d", "--since", 3 * 86'400'000), 86'400'000);
   for (const char* text : {"", "yesterday", "2026-13-01", "5", "-3d"})
     EXPECT_THAT(error_of([&] { return parse_when(text, "--since", 0); }), HasSubstr("--since"))

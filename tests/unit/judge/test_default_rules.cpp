@@ -267,6 +267,14 @@ const std::map<std::string, Break>& faults() {
       {"throughput-measured", [](auto& s) { report_only(s, 5); }},
       {"throughput-long-enough", [](auto& s) { report_only(s, 0.4); }},
       {"output-metrics-whole", [](auto& s) { s.round.ranks[1].dropped_bytes = 1; }},
+      {"output-metrics-ended", [](auto& s) { s.round.ranks[1].output_held = true; }},
+      {"min-command-time",
+       [](auto& s) {
+         for (auto& rank : s.round.ranks) {
+           rank.log.events = 0;
+           rank.end = Instant{rank.start->mono_ns + 25'000'000, rank.start->wall_ns + 25'000'000};
+         }
+       }},
       {"counters-rise", [](auto& s) { s.round.ranks[1].log.audit.counters_back = 1; }},
       {"accuracy-in-range",
        [](auto& s) { s.round.ranks[1].log.evaluations[0].values[0].second = 1.5; }},

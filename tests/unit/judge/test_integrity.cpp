@@ -30,6 +30,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr const char* kRoundId = "run1/case/1/1";
 
@@ -572,6 +573,54 @@ TEST_F(Integrity, WhatNothingCouldShowBeforeARunWentOnStaysSoForEver) {
   write_seal(run_, &test_key());
   EXPECT_EQ(judge().validity, Validity::incomplete);
   EXPECT_THAT(run_reason("resumed-unproven"), HasSubstr("there is no seal.json"));
+}
+
+TEST_F(Integrity, ARunThatHadNoKeyIsNotSignedAndNoLessValid) {
+  event(store::JournalEvent::run_start, -1, {{"evidence", 1}});
+  event(store::JournalEvent::run_end, 15, {{"status", "completed"}});
+  event(store::JournalEvent::run_unsigned, 15, {{"reason", "there is no place for keys"}});
+  write_seal(run_, nullptr);
+  EXPECT_EQ(judge().validity, Validity::valid);
+  EXPECT_THAT(run_reason("seal-signed"), HasSubstr("there is no place for keys"));
+  EXPECT_THAT(before_resume().faults, IsEmpty());
+  EXPECT_THAT(before_resume().unproven, IsEmpty());
+}
+
+TEST_F(Integrity, ARunThatSaysWhyItHasNoSealIsProvenByItsLists) {
+  event(store::JournalEvent::run_start, -1, {{"evidence", 1}});
+  event(store::JournalEvent::run_end, 15, {{"status", "completed"}});
+  event(store::JournalEvent::run_unsealed, 15, {{"reason", "No space left on device"}});
+  fs::remove(run_ / "seal.json");
+  EXPECT_EQ(judge().validity, Validity::incomplete);
+  EXPECT_THAT(run_reason("run-sealed"), HasSubstr("there is no seal.json"));
+  EXPECT_THAT(before_resume().faults, IsEmpty());
+  EXPECT_THAT(before_resume().unproven, IsEmpty());
+  replace(log(), R"("samples": 10)", R"("samples": 99)");
+  EXPECT_THAT(before_resume().faults, Not(IsEmpty()));
+}
+
+TEST_F(Integrity, OfARoundThatCouldNotBeStartedDoesNotMissTheListOfWhatItWasGiven) {
+  edit(run_ / "journal.jsonl", [&](std::string& text) {
+    std::string out;
+    for (const std::string_view line : split(std::string_view(text), '\n')) {
+      Json entry = parse_json_or_null(line);
+      if (!entry.is_object() || entry["event"] == "rank_start" || entry["event"] == "rank_exit")
+        continue;
+      if (entry["event"] == "round_end") {
+        entry["status"] = "launch_failed";
+        entry["reason"] = "rank 1 on n2: cannot make a pipe: Too many open files";
+      }
+      out += dump_line(entry) + "\n";
+    }
+    text = out;
+  });
+  write_file_atomic(run_ / "case/round1/node0_noderank0/config.json", "{\"unlisted\": 1}");
+  for (const auto& entry : fs::directory_iterator(run_ / "case/round1/node0_noderank0"))
+    if (entry.path().filename() != "config.json") fs::remove(entry.path());
+  write_seal(run_, &test_key());
+  const RunResult result = judge();
+  EXPECT_EQ(result.validity, Validity::incomplete);
+  EXPECT_EQ(result.cases.at(0).rounds.at(0).findings.at(0).rule, "launch-failed");
 }
 
 TEST_F(Integrity, OfRoundsOfAnEarlierVersionStaysUnknownUnderALaterSeal) {

@@ -122,6 +122,38 @@ TEST(OutputMetrics, AreCutWhereOutputOfTheirRanksWasDropped) {
   EXPECT_EQ(facts.at("output_metrics_cut").detail, "top");
 }
 
+TEST(OutputMetrics, AreCutWhereOthersHeldTheOutputThatWereEnded) {
+  auto plan = case_plan(1, 2);
+  plan.metrics = {{"top", "x", "1", Better::higher, "max", "max"},
+                  {"head", "x", "1", Better::higher, "max", "rank0"}};
+  std::vector<RankEvidence> ranks{constant_rank(0), constant_rank(1)};
+  for (RankEvidence& rank : ranks) rank.log.outputs = {{1}, {1}};
+  Facts facts;
+  (void)judge_round(plan, round_of(ranks), &facts);
+  EXPECT_EQ(facts.at("output_metrics_held").value, 0);
+  ranks[1].output_held = true;
+  (void)judge_round(plan, round_of(ranks), &facts);
+  EXPECT_EQ(facts.at("output_metrics_held").value, 1);
+  EXPECT_EQ(facts.at("output_metrics_held").detail, "top, of rank 1");
+}
+
+TEST(OutputMetrics, OfACommandWithoutPerfLogComeWithTheTimeThatItTook) {
+  auto plan = case_plan();
+  plan.metrics = {{"speed", "x", "1", Better::higher, "last", "mean"}};
+  RankEvidence rank = constant_rank(0);
+  rank.log.outputs = {{5}};
+  Facts facts;
+  (void)judge_round(plan, round_of({rank}), &facts);
+  EXPECT_FALSE(facts.contains("command_time")) << "its training time is known";
+  rank.log = {};
+  rank.log.found = true;
+  rank.log.outputs = {{5}};
+  rank.start = moment(10);
+  rank.end = moment(10.25);
+  (void)judge_round(plan, round_of({rank}), &facts);
+  EXPECT_NEAR(facts.at("command_time").value, 0.25, 1e-9);
+}
+
 TEST(OutputMetrics, DoNotHideWhatWasMeasured) {
   auto plan = case_plan();
   plan.metrics = {{"p_whole", "x", "samples/s", Better::higher, "last", "mean"},

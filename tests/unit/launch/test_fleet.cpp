@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "core/process_name.h"
 #include "core/text.h"
@@ -25,6 +26,10 @@ class OverheardLauncher : public Launcher {
       : Launcher(far_away()), file_(std::move(file)) {}
   /// What its output goes through.
   std::string filter = "cat";
+  /// What runs before the agent, and the programs that it asks for.
+  std::string first = ":";
+  std::filesystem::path bundle{};
+  Nanoseconds limit = 5s;
 
  private:
   static plan::Cluster far_away() {
@@ -36,7 +41,7 @@ class OverheardLauncher : public Launcher {
   std::vector<ChannelCommand> do_render(const std::vector<std::string>& /*hosts*/) const override {
     const std::string script = "tee " + shell_quote(file_.string()) + " | " +
                                shell_quote(ASSAY_BIN_DIR "/assay-agent") + " --node 0 | " + filter;
-    return {{{"/bin/sh", "-c", script}, {0}, "far", {}}};
+    return {{{"/bin/sh", "-c", first + "; " + script}, {0}, "far", bundle}};
   }
   std::vector<std::string> do_agent_command(const std::string& /*host*/,
                                             const agent::Hello& /*hello*/,
@@ -46,7 +51,7 @@ class OverheardLauncher : public Launcher {
     return argv;
   }
 
-  Nanoseconds do_start_limit() const override { return 5s; }
+  Nanoseconds do_start_limit() const override { return limit; }
 
   std::filesystem::path file_;
 };
@@ -79,6 +84,36 @@ TEST_F(Fleets, PingAnAgentAsSoonAsItAnswers) {
   loop_.run_for(1s);
   EXPECT_THAT(read_file(told_), HasSubstr("\"ping\""));
   disconnect();
+}
+
+TEST_F(Fleets, WaitForProgramsThatComeSlowlyButCome) {
+  launcher_.bundle = folder_.write("bundle", std::string(4 << 20, 'x'));
+  launcher_.limit = 1s;
+  launcher_.first =
+      "echo ASSAY-SEND-BUNDLE 0; for i in 1 2 3 4 5 6 7 8; do "
+      "dd bs=1k count=512 iflag=fullblock of=/dev/null 2>/dev/null; sleep 0.4; done";
+  connect();
+  disconnect();
+}
+
+TEST_F(Fleets, SayThatProgramsCameOnlyInPart) {
+  launcher_.bundle = folder_.write("bundle", std::string(4 << 20, 'x'));
+  launcher_.limit = 1s;
+  launcher_.first =
+      "echo ASSAY-SEND-BUNDLE 0; dd bs=1k count=1024 iflag=fullblock of=/dev/null 2>/dev/null; "
+      "exec sleep 60";
+  std::string said;
+  asio::co_spawn(loop_, fleet_.connect(), [&](const std::exception_ptr& error) {
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const Error& failure) {
+      said = failure.what();
+    }
+    loop_.stop();
+  });
+  loop_.run_for(60s);
+  EXPECT_THAT(said, HasSubstr("far: the programs came only in part"));
+  EXPECT_THAT(said, HasSubstr("the next start goes on where this one stopped"));
 }
 
 TEST_F(Fleets, KillAnAgentThatIsStoppedWithItsGuardianAtTheEnd) {

@@ -52,6 +52,13 @@ TEST(StartAdvice, IsForTheCause) {
   EXPECT_THAT(start_advice("n2: ended with exit 1: This service allows sftp connections only."),
               HasSubstr("cluster.ssh.user"));
   EXPECT_THAT(start_advice("no answer in 30 s"), HasSubstr("reachable"));
+  for (const char* said : {"n2: no answer in 30 s, and no word from ssh", "n2: ended with exit 1",
+                           "n2: ended with exit 1; n3: ended with exit 7: killed",
+                           "n2: ended with exit 1: rbash: line 1: exec: restricted"})
+    EXPECT_THAT(start_advice(said), HasSubstr("login shell")) << said;
+  EXPECT_THAT(start_advice("n2: ended with exit 255"), HasSubstr("reachable"));
+  EXPECT_THAT(start_advice("n2: the programs came only in part in 60 s (70 % of 8.5 MiB)"),
+              HasSubstr("goes on"));
 }
 
 TEST(StepRates, AreThoseOfTheLastHalfMinute) {

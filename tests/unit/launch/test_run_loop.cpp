@@ -123,6 +123,23 @@ TEST_F(RunLoopTest, SaysThatItCannotSignAndSealsAllTheSame) {
   EXPECT_EQ(seal().signature, evidence::SignatureState::unsigned_);
   ASSERT_EQ(observer_.warnings.size(), 1U);
   EXPECT_THAT(observer_.warnings[0], HasSubstr("the run is not signed: "));
+  EXPECT_EQ(journal("run_unsigned").size(), 1U);
+}
+
+// A folder in its place stands in for a full disk.
+TEST_F(RunLoopTest, ASealThatCouldNotBeWrittenIsWrittenWhenTheRunGoesOn) {
+  const std::filesystem::path place = folder_.path() / "run1" / "seal.json";
+  script_.during_round = [&](const RoundTask&) {
+    std::filesystem::create_directories(place / "in the way");
+  };
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_EQ(journal("run_unsealed").size(), 1U);
+  EXPECT_THAT(observer_.warnings, ::testing::Contains(HasSubstr("the run is not sealed: ")));
+  std::filesystem::remove_all(place);
+  script_.calls.clear();
+  EXPECT_EQ(execute(), RunStatus::completed);
+  EXPECT_THAT(script_.calls, ElementsAre()) << "nothing is run again";
+  EXPECT_TRUE(seal().fits());
 }
 
 TEST_F(RunLoopTest, WritesWhatTheNodesAreOnce) {
