@@ -32,7 +32,7 @@ bool left_out(const fs::path& below) {
          (name == "log" || name == "result" || name == "tmp" || name == "work");
 }
 
-// Copies what belongs into a package; gives how many files.
+// Copies the files that belong into a package; returns their number.
 std::size_t copy_tree(const fs::path& from, const fs::path& to, const fs::path& skip) {
   std::size_t files = 0;
   make_directories(to);
@@ -72,7 +72,7 @@ std::string line_of(const std::string& text) {
   return std::string(trim(text));
 }
 
-// A token in an address is a secret too.
+// A token within an address is a secret, too.
 std::string without_user(std::string url) {
   const std::size_t scheme = url.find("://");
   const std::size_t at = url.find('@', scheme == std::string::npos ? 0 : scheme + 3);
@@ -81,7 +81,7 @@ std::string without_user(std::string url) {
   return url;
 }
 
-// The state of the checkout, as ais-bench's own build writes it.
+// Describes the checkout as ais-bench's own build does.
 void write_version(const fs::path& source, const fs::path& code, PackReport& report) {
   if (fs::exists(code / "doc/version.txt")) return;
   report.commit = line_of(git(source, {"rev-parse", "HEAD"}));
@@ -199,7 +199,7 @@ PackReport pack_package(const PackOptions& options) {
     if (const fs::path inside = own.lexically_relative(fs::canonical(options.source));
         !inside.empty() && *inside.begin() != "..")
       fs::remove((whole ? base : base / "code") / inside,
-                 ec);  // an older package in its own source
+                 ec);  // an earlier package within its own source
     write_version(options.source, base / "code", report);
     complete_code(options, base / "code", report);
     for (const char* folder : {"log", "result", "tmp"}) make_directories(base / folder);

@@ -10,31 +10,30 @@
 
 namespace assay::aisbench {
 
-/// A workload package of ais-bench, as it lies unpacked in a folder.
+/// A workload package of ais-bench, unpacked in a folder.
 struct Package {
-  std::filesystem::path base;       ///< holds code/, log/, result/, tmp/
-  std::filesystem::path code;       ///< base/code
-  std::filesystem::path benchmark;  ///< code/benchmark.sh
-  std::string run_type;             ///< RUNTYPE of benchmark.sh: cluster_offline, modelarts, or ""
-  std::filesystem::path config_json;  ///< of the tester: config/ or code/; empty: none
-  std::filesystem::path system_json;  ///< as config_json
-  /// Libraries of its own that tell results to the closed program; see `assay ais test`.
+  std::filesystem::path base;         ///< holds code/, log/, result/, tmp/
+  std::filesystem::path code;         ///< base/code
+  std::filesystem::path benchmark;    ///< code/benchmark.sh
+  std::string run_type;               ///< RUNTYPE in benchmark.sh: cluster_offline, modelarts or ""
+  std::filesystem::path config_json;  ///< the tester's, in config/ or code/; or empty
+  std::filesystem::path system_json;  ///< likewise
+  /// Its own libraries that report results to the closed program; see `assay ais test`.
   std::vector<std::filesystem::path> closed_libraries;
 
   [[nodiscard]] bool on_modelarts() const { return run_type == "modelarts"; }
 };
 
-/// `dir` is the package (layouts 1.0 and 2), or its code/. Throws Error of kind usage when it is
-/// none.
+/// `dir` is a package (layout 1.0 or 2) or its code/. Throws Error of kind usage if it is neither.
 [[nodiscard]] Package open_package(const std::filesystem::path& dir);
 
-/// RUNTYPE as benchmark.sh sets it, or "".
+/// The RUNTYPE that benchmark.sh sets, or "".
 [[nodiscard]] std::string run_type_of(std::string_view benchmark_sh);
-/// The same script with another RUNTYPE; nothing where it sets none.
+/// The script with another RUNTYPE; nothing if the script sets none.
 [[nodiscard]] std::optional<std::string> with_run_type(std::string_view benchmark_sh,
                                                        const std::string& run_type);
 
-/// What config.json says about the test; the defaults are those that local mode shows.
+/// What config.json says about the test. The defaults are what local mode shows.
 struct TestInfo {
   std::string test_id = "20210126-ljp0IY";
   std::string mode = "training";
@@ -44,14 +43,14 @@ struct TestInfo {
   std::string object_type = "single";
   std::string tester_ip = "127.0.0.1";
   int tester_port = 9527;
-  std::string tester_url;    ///< https://… where it gives one
-  bool has_test_id = false;  ///< test_id is from the file
-  bool has_tester = false;   ///< the tester's address is from the file
+  std::string tester_url;    ///< https://…; empty if the file gives none
+  bool has_test_id = false;  ///< the file gives test_id
+  bool has_tester = false;   ///< the file gives the tester's address
 };
 
-/// Keys are found whatever their case, '_' and '-' ("testid", "Test_ID"), also one level deeper,
-/// and "Divsion" is division too. Throws Error of kind config at `where` for a value of a wrong
-/// type.
+/// Ignores the case of keys, '_' and '-' ("testid", "Test_ID"), looks one level deeper, too, and
+/// takes "Divsion" for division, as packages spell it. Throws Error of kind config at `where` for a
+/// value of the wrong type.
 [[nodiscard]] TestInfo read_test_info(const Json& config, const std::string& where);
 
 /// "get ConfigInfo testid:…, Mode:…, …", as ais-bench's stub logs it.

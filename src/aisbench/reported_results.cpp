@@ -65,7 +65,7 @@ std::optional<Call> parse_call(std::string_view line) {
   return call;
 }
 
-// One end of a phase.
+// The start or the end of a phase.
 std::optional<std::int64_t> edge(const SetResultCalls& reported, const std::string& key, bool first,
                                  std::string& note) {
   std::optional<std::int64_t> found;
@@ -76,7 +76,7 @@ std::optional<std::int64_t> edge(const SetResultCalls& reported, const std::stri
       at = call.wall_ns;
       note = key + " was a date without a time: the moment of the call counts";
     }
-    // A time in whole seconds was some moment of that second: the call's, where it came at once.
+    // Whole seconds leave open which moment it was: that of the call, if it came at once.
     if (at && *at % kSecond == 0 && call.wall_ns > *at && call.wall_ns - *at < 2 * kSecond)
       at = std::min(call.wall_ns, *at + kSecond - 1);
     if (!at) {
@@ -143,7 +143,7 @@ std::vector<std::string> changed_values(const SetResultCalls& reported) {
   std::vector<std::string> out;
   std::map<std::string, std::string> values;
   for (const Call& call : reported.calls) {
-    // Every rank may tell when it began.
+    // Every rank may report when it began.
     if (call.mode != "training" || call.key.ends_with("_time")) continue;
     const auto [at, fresh] = values.try_emplace(call.key, call.value);
     if (fresh || at->second == call.value) continue;
@@ -183,7 +183,7 @@ std::optional<std::int64_t> parse_time(std::string_view text,
     const std::tm asked = local;
     const std::time_t seconds =
         utc_offset_s ? ::timegm(&local) - *utc_offset_s : std::mktime(&local);
-    // mktime turns February 30 into a day of March.
+    // mktime would turn February 30 into a day of March.
     if (seconds == -1 || local.tm_mday != asked.tm_mday || local.tm_mon != asked.tm_mon)
       return std::nullopt;
     const double fraction =
@@ -191,7 +191,7 @@ std::optional<std::int64_t> parse_time(std::string_view text,
     return static_cast<std::int64_t>(seconds) * 1'000'000'000 +
            static_cast<std::int64_t>(std::llround(fraction * 1e9));
   }
-  // Seconds since the epoch, of this century.
+  // Seconds since the epoch, within this century.
   if (const auto epoch = whole_number(text); epoch && *epoch > 9.4e8 && *epoch < 4.1e9)
     return static_cast<std::int64_t>(std::llround(*epoch * 1e6)) * 1000;
   return std::nullopt;

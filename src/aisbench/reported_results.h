@@ -11,7 +11,7 @@
 
 namespace assay::aisbench {
 
-/// The file in a node's evidence folder that set_result appends to (result_writer.h).
+/// The file in a node's evidence folder to which set_result appends (result_writer.h).
 inline constexpr const char* kResultsFile = "set_result.jsonl";
 
 /// One call of set_result.
@@ -21,53 +21,53 @@ struct Call {
   std::string mode;
   std::string key;
   std::string value;
-  std::optional<std::int64_t> utc_offset_s{};  ///< of the workload's local time
+  std::optional<std::int64_t> utc_offset_s{};  ///< of the workload's time zone
 };
 
-/// The calls of set_result that a workload made, in the order in which they were written.
+/// The calls of set_result that a workload made, in the order of their lines.
 struct SetResultCalls {
   std::vector<Call> calls;
   std::size_t unreadable = 0;  ///< lines that are not calls
 
-  /// The last call of mode training with that key, or nullptr.
+  /// The last call with this key in mode training, or nullptr.
   [[nodiscard]] const Call* last(std::string_view key) const;
 };
 
-/// Reads the file; empty when there is none. Lines that are torn or malformed are counted.
+/// Reads the file, which need not exist. Counts lines that are torn or malformed.
 [[nodiscard]] SetResultCalls read_set_result_calls(const std::filesystem::path& file);
 
 /// The results that a training must report.
 struct ReportedResults {
-  std::optional<double> throughput;  ///< finite and above zero
+  std::optional<double> throughput;  ///< finite and positive
   std::optional<double> accuracy;    ///< finite
   std::optional<double> loss;  ///< of language models, whose accuracy is "loss: x, Perplexity: y"
   std::optional<double> perplexity;
-  std::string accuracy_text;          ///< that text, as it was reported
-  std::vector<std::string> problems;  ///< each names the key; empty when the results are complete
+  std::string accuracy_text;          ///< that text, as reported
+  std::vector<std::string> problems;  ///< each names its key; empty if the results are complete
   bool reported_ok = false;           ///< `result` is OK
 };
 [[nodiscard]] ReportedResults results_of(const SetResultCalls& reported);
 
-/// Keys that were reported with different values: "accuracy: '0.7', then '0.8'".
+/// Keys that the workload reported with different values: "accuracy: '0.7', then '0.8'".
 [[nodiscard]] std::vector<std::string> changed_values(const SetResultCalls& reported);
 
-/// The number reported last under `key`; nothing when it is not a finite number.
+/// The last value of `key`; nothing if it is not a finite number.
 [[nodiscard]] std::optional<double> reported_number(const SetResultCalls& reported,
                                                     std::string_view key);
 
 /// The time from <name>_start_time to <name>_end_time. A value is "YYYY-MM-DD HH:MM:SS" in local
-/// time, optionally with a T or a fraction, or seconds since the epoch. A date alone (what an
-/// unquoted `$(date …)` leaves) counts as the moment of the call, and so does a time that was
-/// reported within its second. The first of several starts counts, and the last of several ends.
-/// `note` says which of this applied.
+/// time, optionally with a T or a fraction, or seconds since the epoch. A date alone, which is what
+/// an unquoted `$(date …)` leaves, stands for the moment of the call; so does a time that was
+/// reported within its own second. Of several starts the first counts, of several ends the last.
+/// `note` says which of these rules applied.
 [[nodiscard]] Phase reported_phase(const SetResultCalls& reported, const std::string& name,
                                    std::string& note);
 
-/// A time as text → ns since the epoch. Without an offset it is this machine's local time.
+/// Converts a time to ns since the epoch. Without an offset it is in this machine's time zone.
 [[nodiscard]] std::optional<std::int64_t> parse_time(
     std::string_view text, const std::optional<std::int64_t>& utc_offset_s = {});
 
-/// A stage of benchmark.sh that its log names: "2022-07-13T13:24:43 -Ais-Bench-Stubs- INFO
+/// A stage of benchmark.sh, from a line of its log: "2022-07-13T13:24:43 -Ais-Bench-Stubs- INFO
 /// run_train(modelarts_run.sh:32) - run_train called".
 struct Stage {
   std::string name;  ///< init, run_train, run_eval, get_result
@@ -76,8 +76,8 @@ struct Stage {
 [[nodiscard]] std::optional<Stage> parse_stage(
     std::string_view line, const std::optional<std::int64_t>& utc_offset_s = {});
 
-/// The meaning of benchmark.sh's exit code: "init failed", and what to look at; empty for codes
-/// without a meaning.
+/// What an exit code of benchmark.sh means ("init failed") and where to look; empty for a code that
+/// has no meaning.
 struct StageFailure {
   std::string_view what;
   std::string_view advice;

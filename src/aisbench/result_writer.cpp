@@ -61,7 +61,7 @@ std::string now_ns(clockid_t clock) {
   return std::to_string(static_cast<long long>(t.tv_sec) * 1'000'000'000 + t.tv_nsec);
 }
 
-// Workloads report local times, and the reader may be in another time zone.
+// Workloads report local times, but the judge may run in another time zone.
 std::string utc_offset_s() {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
@@ -73,7 +73,7 @@ std::string failed(const std::string& what, const char* file) {
   return what + " " + file + ": " + std::strerror(errno);
 }
 
-// The file is locked; gives what went wrong.
+// With the file locked; returns what went wrong.
 std::string append_line(int fd, const std::string& line, const char* file) {
   std::string text = line;
   const off_t end = ::lseek(fd, 0, SEEK_END);

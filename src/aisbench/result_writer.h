@@ -4,21 +4,20 @@
 
 namespace assay::aisbench {
 
-// The workload's side of set_result. It is also compiled into the library that workloads load, so
-// it uses the standard library and the system alone.
+// The workload's side of set_result. The library that workloads load contains it, too, so it
+// depends on nothing but the standard library and the system.
 
-/// The variable that names the file for results; the run sets it.
+/// The environment variable with the file for the results; the run sets it.
 inline constexpr const char* kResultsVariable = "ASSAY_SET_RESULT";
 
-/// What is wrong with a call, for people; empty: nothing. Modes are training and inference. Keys
-/// are those of ais-bench, and any NAME_start_time and NAME_end_time.
+/// Says what is wrong with a call; empty if nothing is. The modes are training and inference. The
+/// keys are those of ais-bench and any NAME_start_time and NAME_end_time.
 [[nodiscard]] std::string complaint_about(const std::string& mode, const std::string& key,
                                           const std::string& value);
 
-/// Appends the call as one line of JSON (wall_ns, mono_ns, utc_offset_s, pid,
-/// mode, key, value) to the file that
-/// the variable names. Many processes may do so at once: the file is locked, and a line that a
-/// killed process left unfinished is ended first. Gives what went wrong; empty: it is written.
+/// Appends the call to that file as one line of JSON (wall_ns, mono_ns, utc_offset_s, pid, mode,
+/// key, value). Many processes may do so at once, because each locks the file and first ends a line
+/// that a killed process has left unfinished. Returns what went wrong; empty on success.
 [[nodiscard]] std::string write_result(const std::string& mode, const std::string& key,
                                        const std::string& value);
 

@@ -34,7 +34,7 @@ class Reader {
   Reader(const fs::path& folder, std::vector<std::string>& problems)
       : folder_(folder), problems_(problems) {}
 
-  /// The whole of a file as a number; else a problem.
+  /// Reads a whole file as one number; anything else is a problem.
   template <class Number>
   std::optional<Number> read(const std::string& name) {
     std::error_code ec;
@@ -72,7 +72,7 @@ class Reader {
     return value;
   }
 
-  /// Files of ranks beyond `ranks`.
+  /// Reports the files of ranks beyond `ranks`.
   void refuse_strangers(const std::string& below, int ranks) {
     std::error_code ec;
     for (const auto& entry : fs::directory_iterator(folder_ / below, ec)) {

@@ -13,6 +13,7 @@
 #include <asio/thread_pool.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include "automl/experiment_events.h"
 #include "automl/experiment_journal.h"
 #include "automl/weights_store.h"
 #include "automl/worker_server.h"
@@ -55,7 +56,8 @@ class Coordinator::Impl : public std::enable_shared_from_this<Impl> {
       planned = planner_.replay(events, file.string());
       told_ = planner_.told();
       to_make_again_ = planner_.under_way();
-      for (const Json& event : events) base_s_ = std::max(base_s_, event["at_s"].get<double>());
+      for (const Json& event : events)
+        base_s_ = std::max(base_s_, journal::read<journal::Stamps>(event).at_s);
     }
     workers_->listen(options_.bind_address);
     begun_ns_ = mono_now_ns();

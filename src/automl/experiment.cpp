@@ -25,61 +25,27 @@ constexpr std::uint64_t kSeedMask = (std::uint64_t{1} << 53) - 1;
 Experiment::Experiment(ExperimentSettings settings)
     : settings_(std::move(settings)), checks_(settings_), pace_(seconds(settings_.progress)) {}
 
-void Experiment::record(double now_s, Json event, Actions& actions) {
-  if (closed_) return;  // what workers do after the end is not part of it
-  Json line{{"event", event["event"]}, {"at_s", now_s}};
-  for (auto& [key, value] : event.items())
-    if (key != "event") line[key] = std::move(value);
-  actions.journal.push_back(std::move(line));
-  recorded_s_ = now_s;
-}
-
 Experiment::Actions Experiment::begin(double now_s, const std::vector<Planned>& planned,
                                       const std::vector<Json>& events) {
   Actions actions;
   began_s_ = ticked_s_ = now_s;
   if (events.empty()) {
-    record(now_s, {{"event", "experiment"}, {"version", 1}, {"settings", to_json(settings_)}},
-           actions);
+    record(now_s, journal::Experiment{.settings = to_json(settings_)}, actions);
     return actions;
   }
-  record(now_s, {{"event", "resume"}}, actions);
+  record(now_s, journal::Resume{}, actions);
   for (const Planned& p : planned) trials_.push_back({.planned = p});
-  std::vector<std::int64_t> cut_off;
-  for (const Json& event : events) {
-    const std::string kind = event["event"];
-    const std::int64_t id = event.value("trial", std::int64_t{-1});
-    if (id < 0 || id >= static_cast<std::int64_t>(trials_.size())) continue;
-    Trial& trial = trials_[static_cast<std::size_t>(id)];
-    const double at_s = event.value("at_s", 0.0);
-    if (kind == "started") {
-      trial.attempt = event.value("attempt", trial.attempt);
-      trial.state = State::running;
-      trial.epoch_s = at_s;
-    } else if (kind == "epoch") {
-      pace_.tell(at_s - trial.epoch_s, static_cast<double>(trial.planned.per_sample.aiperf_train));
-      trial.epoch_s = at_s;
-    } else if (kind == "ended") {
-      const auto status = parse_enum<TrialStatus>(event.value("status", ""));
-      const bool ok = status == TrialStatus::ok;
-      trial.state = !event.value("final", false) ? State::waiting : ok ? State::ok : State::failed;
-      if (trial.state == State::ok) trial.accuracy = event.value("accuracy", 0.0);
-      // No worker's fault, so it does not count as an attempt.
-      if (status == TrialStatus::stopped || !event.contains("worker")) --trial.attempt;
-    }
-  }
+  for (const Json& event : events) recall(event);
   for (std::size_t id = 0; id < trials_.size(); ++id) {
     Trial& trial = trials_[id];
     ok_ += trial.state == State::ok ? 1 : 0;
     failed_ += trial.state == State::failed ? 1 : 0;
     if (trial.state == State::running) {
       record(now_s,
-             {{"event", "ended"},
-              {"trial", id},
-              {"attempt", trial.attempt},
-              {"status", to_text(TrialStatus::lost)},
-              {"reason", "the coordinator ended"},
-              {"final", false}},
+             journal::Ended{.trial = static_cast<std::int64_t>(id),
+                            .attempt = trial.attempt,
+                            .status = TrialStatus::lost,
+                            .reason = "the coordinator ended"},
              actions);
       --trial.attempt;
       trial.state = State::waiting;
@@ -88,6 +54,35 @@ Experiment::Actions Experiment::begin(double now_s, const std::vector<Planned>& 
   }
   check_end(now_s, actions);
   return actions;
+}
+
+void Experiment::recall(const Json& event) {
+  const auto kind = journal::event_of(event);
+  const double at_s = journal::read<journal::Stamps>(event).at_s;
+  const auto trial_of = [this](std::int64_t id) {
+    return graph(id) == nullptr ? nullptr : &trials_[static_cast<std::size_t>(id)];
+  };
+  if (kind == journal::Event::started) {
+    const auto started = journal::read<journal::Started>(event);
+    Trial* trial = trial_of(started.trial);
+    if (trial == nullptr) return;
+    trial->attempt = started.attempt;
+    trial->state = State::running;
+    trial->epoch_s = at_s;
+  } else if (kind == journal::Event::epoch) {
+    Trial* trial = trial_of(journal::read<journal::Epoch>(event).trial);
+    if (trial == nullptr) return;
+    pace_.tell(at_s - trial->epoch_s, static_cast<double>(trial->planned.per_sample.aiperf_train));
+    trial->epoch_s = at_s;
+  } else if (kind == journal::Event::ended) {
+    const auto ended = journal::read<journal::Ended>(event);
+    Trial* trial = trial_of(ended.trial);
+    if (trial == nullptr) return;
+    const bool ok = ended.status == TrialStatus::ok;
+    trial->state = !ended.final ? State::waiting : ok ? State::ok : State::failed;
+    if (trial->state == State::ok) trial->accuracy = ended.accuracy.value_or(0);
+    if (!ended.counts()) --trial->attempt;
+  }
 }
 
 int Experiment::proposals_wanted(int under_way) const {
@@ -112,32 +107,27 @@ int Experiment::proposals_wanted(int under_way) const {
 
 Experiment::Actions Experiment::proposing(double now_s, std::int64_t told) {
   Actions actions;
-  record(now_s, {{"event", "proposing"}, {"told", told}}, actions);
+  record(now_s, journal::Proposing{told}, actions);
   return actions;
 }
 
 Experiment::Actions Experiment::proposed(double now_s, Planned planned) {
   Actions actions;
   const std::int64_t id = planned.proposal.id;
-  Json operations = Json::array();
+  journal::Proposed event{.trial = id,
+                          .parent = planned.proposal.parent,
+                          .hyper = to_json(planned.hyper),
+                          .point = planned.point,
+                          .parameters = planned.proposal.graph.parameters(),
+                          .layers = static_cast<int>(planned.proposal.graph.layers().size()),
+                          .per_sample = planned.per_sample,
+                          .told = planned.known_results,
+                          .search_s = planned.search_s};
   for (const Operation& operation : planned.proposal.operations)
-    operations.push_back(to_json(operation));
-  Json event{{"event", "proposed"},
-             {"trial", id},
-             {"parent", planned.proposal.parent},
-             {"operations", std::move(operations)},
-             {"hyper", to_json(planned.hyper)},
-             {"point", Json::object()}};
-  for (const auto& [name, value] : planned.point) event["point"][name] = value;
-  if (planned.proposal.expected)
-    event["predicted"] = {{"mean", planned.proposal.expected->mean},
-                          {"deviation", planned.proposal.expected->deviation}};
-  event["parameters"] = planned.proposal.graph.parameters();
-  event["layers"] = planned.proposal.graph.layers().size();
-  event["per_sample"] = to_json(planned.per_sample);
-  event["told"] = planned.known_results;
-  event["search_s"] = planned.search_s;
-  record(now_s, std::move(event), actions);
+    event.operations.push_back(to_json(operation));
+  if (const auto& expected = planned.proposal.expected)
+    event.predicted = {expected->mean, expected->deviation};
+  record(now_s, event, actions);
   trials_.push_back({.planned = std::move(planned)});
   waiting_.push_back(id);
   dispatch(now_s, actions);
@@ -211,13 +201,8 @@ void Experiment::hand_out(double now_s, int worker, std::int64_t id, Actions& ac
   trial.reports = {.epochs = message.epochs,
                    .batch_size = planned.hyper.batch_size * settings_.devices_per_trial};
   record(now_s,
-         {{"event", "started"},
-          {"trial", id},
-          {"attempt", trial.attempt},
-          {"worker", state.hello.rank},
-          {"host", event_text(state.hello.host)},
-          {"round", round},
-          {"epochs", message.epochs}},
+         journal::Started{id, trial.attempt, state.hello.rank, event_text(state.hello.host), round,
+                          message.epochs},
          actions);
   actions.send.push_back({worker, std::move(message)});
 }
@@ -241,7 +226,7 @@ Experiment::Actions Experiment::tick(double now_s) {
   if (!gone.empty()) dispatch(now_s, actions);
   check_end(now_s, actions);
   check_workers(now_s, actions);
-  if (now_s - recorded_s_ >= kClockEvery) record(now_s, {{"event", "clock"}}, actions);
+  if (now_s - recorded_s_ >= kClockEvery) record(now_s, journal::Clock{}, actions);
   return actions;
 }
 
@@ -330,7 +315,7 @@ void Experiment::conclude(double now_s, ExperimentEnd reason, const std::string&
   }
   end_reason_ = reason;
   end_detail_ = detail;
-  record(now_s, {{"event", "end"}, {"reason", to_text(reason)}, {"detail", detail}}, actions);
+  record(now_s, journal::End{reason, detail}, actions);
   closed_ = true;
 }
 

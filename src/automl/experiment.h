@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "automl/experiment_events.h"
 #include "automl/experiment_settings.h"
 #include "automl/pace.h"
 #include "automl/planner.h"
@@ -129,6 +130,8 @@ class Experiment {
     int failures = 0;                  // in a row, before the first sample
   };
 
+  /// Takes an event of an earlier coordinator.
+  void recall(const Json& event);
   void dispatch(double now_s, Actions& actions);
   void hand_out(double now_s, int worker, std::int64_t id, Actions& actions);
   [[nodiscard]] std::optional<std::int64_t> choose(const Worker& worker);
@@ -151,7 +154,13 @@ class Experiment {
   [[nodiscard]] std::string hangs(double now_s, int worker, Actions& actions);
   void excuse_pause(double now_s);
   [[nodiscard]] Trial* held(int worker, std::int64_t id);
-  void record(double now_s, Json event, Actions& actions);
+  /// `event`: of automl/experiment_events.h.
+  template <class T>
+  void record(double now_s, const T& event, Actions& actions) {
+    if (closed_) return;  // what workers do after the end is not part of it
+    actions.journal.push_back(journal::line(now_s, event));
+    recorded_s_ = now_s;
+  }
 
   ExperimentSettings settings_;
   ReportCheck checks_;

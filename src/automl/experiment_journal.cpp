@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "automl/experiment_events.h"
 #include "core/error.h"
+#include "core/json_access.h"
 #include "core/regular_file.h"
 #include "core/text.h"
 
@@ -57,8 +59,8 @@ std::vector<Json> ExperimentJournal::read(const std::filesystem::path& path, std
   for (const std::string_view line : split(content, '\n')) {
     if (trim(line).empty()) continue;
     Json event = parse_json_or_null(line);
-    const bool whole = event.is_object() && event.contains("event") && event["event"].is_string() &&
-                       event.contains("at_s") && event["at_s"].is_number();
+    const bool whole =
+        member_at(event, "event").is_string() && member_at(event, "at_s").is_number();
     if (whole)
       events.push_back(std::move(event));
     else
@@ -66,6 +68,10 @@ std::vector<Json> ExperimentJournal::read(const std::filesystem::path& path, std
   }
   if (skipped != nullptr) *skipped = bad;
   return events;
+}
+
+std::optional<journal::Event> journal::event_of(const Json& line) {
+  return parse_enum<Event>(text_at(line, "event"));
 }
 
 }  // namespace assay::automl

@@ -52,11 +52,10 @@ Experiment::Actions Experiment::joined(double now_s, int worker, const Hello& he
   state.hello.token.clear();
   state.heard_s = state.moved_s = now_s;
   record(now_s,
-         {{"event", "worker"},
-          {"rank", hello.rank},
-          {"what", "joined"},
-          {"host", event_text(hello.host)},
-          {"device", event_text(hello.device)}},
+         journal::Worker{.rank = hello.rank,
+                         .what = journal::Worker::Change::joined,
+                         .host = event_text(hello.host),
+                         .device = event_text(hello.device)},
          actions);
   return actions;
 }
@@ -82,22 +81,16 @@ void Experiment::remove(double now_s, int worker, const std::string& reason, Act
   workers_.erase(worker);
   std::erase(idle_, worker);
   record(now_s,
-         {{"event", "worker"},
-          {"rank", state.hello.rank},
-          {"what", "left"},
-          {"host", event_text(state.hello.host)},
-          {"reason", why}},
+         journal::Worker{.rank = state.hello.rank,
+                         .what = journal::Worker::Change::left,
+                         .host = event_text(state.hello.host),
+                         .reason = why},
          actions);
 }
 
 void Experiment::record_refusal(double now_s, const Hello& hello, const std::string& why,
                                 Actions& actions) {
-  record(now_s,
-         {{"event", "refused"},
-          {"rank", hello.rank},
-          {"host", event_text(hello.host)},
-          {"reason", why}},
-         actions);
+  record(now_s, journal::Refused{hello.rank, event_text(hello.host), why}, actions);
 }
 
 void Experiment::refuse(double now_s, int worker, const std::string& why, Actions& actions) {
@@ -138,25 +131,26 @@ void Experiment::end_attempt(double now_s, std::int64_t id, TrialStatus status,
                              const std::string& reason, bool final, Actions& actions,
                              const Done* done) {
   Trial& trial = trials_[static_cast<std::size_t>(id)];
-  Json event{{"event", "ended"}, {"trial", id}, {"attempt", trial.attempt}};
+  journal::Ended event{.trial = id,
+                       .attempt = trial.attempt,
+                       .status = status,
+                       .reason = event_text(reason),
+                       .final = final,
+                       .accuracy = trial.accuracy,
+                       .epochs = trial.epochs,
+                       .trained = trial.trained,
+                       .validated = trial.validated,
+                       .seconds = done != nullptr ? done->seconds : now_s - trial.started_s};
   if (const auto at = workers_.find(trial.worker); at != workers_.end()) {
-    event["worker"] = at->second.hello.rank;
-    event["host"] = event_text(at->second.hello.host);
+    event.worker = at->second.hello.rank;
+    event.host = event_text(at->second.hello.host);
     std::erase(at->second.trials, id);
   }
-  event["status"] = to_text(status);
-  event["reason"] = event_text(reason);
-  event["final"] = final;
-  if (trial.accuracy) event["accuracy"] = *trial.accuracy;
-  event["epochs"] = trial.epochs;
-  event["trained"] = trial.trained;
-  event["validated"] = trial.validated;
-  event["seconds"] = done != nullptr ? done->seconds : now_s - trial.started_s;
   if (done != nullptr) {
-    event["setup_s"] = done->setup_s;
-    event["wait_s"] = done->wait_s;
+    event.setup_s = done->setup_s;
+    event.wait_s = done->wait_s;
   }
-  record(now_s, std::move(event), actions);
+  record(now_s, event, actions);
   --running_;
   const bool ok = status == TrialStatus::ok;
   if (!final) {
@@ -218,15 +212,11 @@ void Experiment::on_inherited(double now_s, int worker, const Inherited& inherit
                               Actions& actions) {
   const Trial* trial = held(worker, inherited.trial);
   if (trial == nullptr) return;
-  Json event{{"event", "inherited"},
-             {"trial", inherited.trial},
-             {"attempt", trial->attempt},
-             {"worker", workers_.at(worker).hello.rank},
-             {"parent", trial->planned.proposal.parent},
-             {"tensors", inherited.tensors},
-             {"of", inherited.of}};
-  if (!inherited.sha256.empty()) event["sha256"] = event_text(inherited.sha256);
-  record(now_s, std::move(event), actions);
+  record(now_s,
+         journal::Inherited{inherited.trial, trial->attempt, workers_.at(worker).hello.rank,
+                            trial->planned.proposal.parent, inherited.tensors, inherited.of,
+                            event_text(inherited.sha256)},
+         actions);
 }
 
 void Experiment::on_epoch(double now_s, int worker, const Epoch& epoch, Actions& actions) {
@@ -242,16 +232,8 @@ void Experiment::on_epoch(double now_s, int worker, const Epoch& epoch, Actions&
   trial->validated = std::max(trial->validated, epoch.validated);
   trial->accuracy = std::max(trial->accuracy.value_or(0), epoch.accuracy);
   record(now_s,
-         {{"event", "epoch"},
-          {"trial", epoch.trial},
-          {"attempt", trial->attempt},
-          {"worker", workers_.at(worker).hello.rank},
-          {"epoch", epoch.epoch},
-          {"accuracy", epoch.accuracy},
-          {"loss", epoch.loss},
-          {"trained", epoch.trained},
-          {"validated", epoch.validated},
-          {"trial_s", epoch.at_s}},
+         journal::Epoch{epoch.trial, trial->attempt, workers_.at(worker).hello.rank, epoch.epoch,
+                        epoch.accuracy, epoch.loss, epoch.trained, epoch.validated, epoch.at_s},
          actions);
 }
 
@@ -308,10 +290,10 @@ Experiment::Actions Experiment::failed(double now_s, int worker, std::int64_t id
 Experiment::Actions Experiment::weights(double now_s, std::int64_t trial, std::int64_t bytes,
                                         const std::string& problem, bool displaced) {
   Actions actions;
-  Json event{{"event", "weights"}, {"trial", trial}, {"bytes", bytes}, {"kept", problem.empty()}};
-  if (!problem.empty()) event["reason"] = event_text(problem);
-  if (displaced) event["displaced"] = true;
-  record(now_s, std::move(event), actions);
+  record(now_s,
+         journal::Weights{trial, bytes, problem.empty(), event_text(problem),
+                          displaced ? std::optional(true) : std::nullopt},
+         actions);
   return actions;
 }
 

@@ -10,12 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "automl/experiment_events.h"
 #include "automl/morphism.h"
 #include "automl/report_check.h"
 #include "automl/score.h"
 #include "automl/trained_graph.h"
 #include "core/error.h"
-#include "core/json_access.h"
 #include "core/text.h"
 
 namespace assay::automl {
@@ -38,30 +38,36 @@ class JournalReader {
   }
 
   void read(const Json& event) {
-    const std::string kind = text_at(event, "event");
-    const double at = number_at(event, "at_s", 0);
+    using journal::Event;
+    const auto kind = journal::event_of(event);
+    const auto [at, wall_ns] = journal::read<journal::Stamps>(event);
     if (at < now_) wrong(fmt::format("an event at {:.3f} s after one at {:.3f} s", at, now_));
     now_ = std::max(now_, at);
-    compare_clocks(kind, event, at);
-    if (first_ && kind != "experiment") missing("its beginning");
-    if (kind == "experiment") {
-      begin(event);
-    } else if (kind == "resume") {
+    if (wall_ns) compare_clocks(kind == Event::resume, *wall_ns, at);
+    if (first_ && kind != Event::experiment) missing("its beginning");
+    if (kind == Event::experiment) {
+      begin(journal::read<journal::Experiment>(event).settings);
+    } else if (kind == Event::resume) {
       ended_ = false;
       present_.clear();
       out_.reported.clear();  // the logs of an earlier attempt's workers are gone
     } else if (ended_) {
       wrong("an event after its end");
-    } else if (kind == "worker") {
-      worker(event);
-    } else if (kind == "proposed") {
-      proposed(event);
-    } else if (kind == "started" || kind == "epoch" || kind == "ended") {
-      of_trial(kind, event);
-    } else if (kind == "refused") {
-      wrong(fmt::format("worker {} on {}: {}", integer_at(event, "rank", -1),
-                        printable(text_at(event, "host")), printable(text_at(event, "reason"))));
-    } else if (kind == "end") {
+    } else if (kind == Event::worker) {
+      worker(journal::read<journal::Worker>(event));
+    } else if (kind == Event::proposed) {
+      proposed(journal::read<journal::Proposed>(event));
+    } else if (kind == Event::started) {
+      started(journal::read<journal::Started>(event));
+    } else if (kind == Event::epoch) {
+      epoch(journal::read<journal::Epoch>(event));
+    } else if (kind == Event::ended) {
+      ended(journal::read<journal::Ended>(event));
+    } else if (kind == Event::refused) {
+      const auto refused = journal::read<journal::Refused>(event);
+      wrong(fmt::format("worker {} on {}: {}", refused.rank, printable(refused.host),
+                        printable(refused.reason)));
+    } else if (kind == Event::end) {
       ended_ = true;
     }
     first_ = false;
@@ -90,18 +96,15 @@ class JournalReader {
   void missing(std::string what) { out_.missing.add(std::move(what)); }
   void wrong(std::string what) { out_.wrong.add(std::move(what)); }
 
-  void compare_clocks(const std::string& kind, const Json& event, double at) {
-    const auto wall_ns = integer_at(event, "wall_ns");
-    if (!wall_ns) return;
-    const double offset = static_cast<double>(*wall_ns) * 1e-9 - at;
-    if (kind == "resume" || !offset_) offset_ = offset;
+  void compare_clocks(bool resumed, std::int64_t wall_ns, double at) {
+    const double offset = static_cast<double>(wall_ns) * 1e-9 - at;
+    if (resumed || !offset_) offset_ = offset;
     out_.clocks_apart_s = std::max(out_.clocks_apart_s, std::abs(offset - *offset_));
   }
 
-  void begin(const Json& event) {
+  void begin(const Json& settings) {
     if (!first_) wrong("a second beginning");
-    const auto settings = event.find("settings");
-    if (settings == event.end() || !settings->is_object()) {
+    if (!settings.is_object()) {
       missing("its settings");
       return;
     }
@@ -109,27 +112,26 @@ class JournalReader {
     const Json usual =
         to_json(ExperimentSettings{});  // a journal from before there was the setting
     for (const auto& [key, value] : planned.items()) {
-      const auto own = settings->find(key);
+      const auto own = settings.find(key);
       const bool older =
-          own == settings->end() && std::ranges::count(kLater, key) > 0 && value == usual.at(key);
-      if (!older && (own == settings->end() || *own != value))
+          own == settings.end() && std::ranges::count(kLater, key) > 0 && value == usual.at(key);
+      if (!older && (own == settings.end() || *own != value))
         wrong(fmt::format("its setting '{}' is not the plan's", key));
     }
   }
 
-  void worker(const Json& event) {
-    const auto rank = static_cast<int>(integer_at(event, "rank", -1));
-    if (text_at(event, "what") != "joined") {
-      present_.erase(rank);
+  void worker(const journal::Worker& event) {
+    if (event.what != journal::Worker::Change::joined) {
+      present_.erase(event.rank);
       return;
     }
-    if (std::string why = reports_.rank(rank); !why.empty()) wrong(std::move(why));
-    present_.insert(rank);
+    if (std::string why = reports_.rank(event.rank); !why.empty()) wrong(std::move(why));
+    present_.insert(event.rank);
   }
 
-  void proposed(const Json& event) {
+  void proposed(const journal::Proposed& event) {
     const auto next = static_cast<std::int64_t>(trials_.size());
-    const std::int64_t id = integer_at(event, "trial", -1);
+    const std::int64_t id = event.trial;
     if (id < next) return wrong(fmt::format("trial {} is proposed twice", id));
     while (static_cast<std::int64_t>(trials_.size()) < std::min(id, next + kMaxLost)) {
       missing(fmt::format("the proposal of trial {}", trials_.size()));
@@ -137,23 +139,15 @@ class JournalReader {
       known_.push_back(false);
     }
     if (id != static_cast<std::int64_t>(trials_.size())) return;
-    if (integer_at(event, "told", 0) > results_)
+    if (event.told > results_)
       missing(fmt::format("results that were known when trial {} was proposed", id));
     Trial trial;
-    trial.parent = integer_at(event, "parent", -1);
-    if (const auto operations = event.find("operations"); operations != event.end())
-      trial.operations = *operations;
+    trial.parent = event.parent;
+    trial.operations = event.operations;
     bool good = true;
     try {
-      trial.hyper = hyper_from_json(event.value("hyper", Json()), "hyper");
-      Hyper expected = settings_.hyper;
-      if (space_) {
-        Point point;
-        for (const auto& [name, value] : object_at(event, "point").items())
-          point[name] = value.get<double>();
-        expected = settings_.at(*space_, point);
-      }
-      if (!(expected == trial.hyper))
+      trial.hyper = hyper_from_json(event.hyper, "hyper");
+      if (!((space_ ? settings_.at(*space_, event.point) : settings_.hyper) == trial.hyper))
         wrong(fmt::format("trial {}: its hyper-parameters are not those of its point", id));
     } catch (const std::exception&) {
       good = false;
@@ -164,7 +158,7 @@ class JournalReader {
   }
 
   // The operations that every sample counts for follow from the graph.
-  void check_operations(std::int64_t id, const Json& event, bool good) {
+  void check_operations(std::int64_t id, const journal::Proposed& event, bool good) {
     std::optional<SampleOperations> per_sample;
     std::int64_t parameters = 0;
     try {
@@ -182,8 +176,7 @@ class JournalReader {
       known_[static_cast<std::size_t>(id)] = false;
       return missing(fmt::format("what makes the architecture of trial {}", id));
     }
-    if (object_at(event, "per_sample") != to_json(*per_sample) ||
-        integer_at(event, "parameters", -1) != parameters)
+    if (event.per_sample != *per_sample || event.parameters != parameters)
       wrong(
           fmt::format("trial {}: its lineage gives {} operations a sample and {} parameters, not "
                       "what the journal says",
@@ -211,26 +204,30 @@ class JournalReader {
     return &graphs_.insert_or_assign(id, graph).first->second;
   }
 
-  void of_trial(const std::string& kind, const Json& event) {
-    const std::int64_t id = integer_at(event, "trial", -1);
-    if (id < 0 || id >= static_cast<std::int64_t>(trials_.size()))
-      return missing(fmt::format("the proposal of trial {}", id));
-    Trial& trial = trials_[static_cast<std::size_t>(id)];
-    if (kind == "started") return started(id, trial, event);
-    if (!trial.running) return missing(fmt::format("a start of trial {}", id));
-    if (kind == "epoch")
-      epoch(id, trial, event);
-    else
-      ended(id, trial, event);
+  // Both give nullptr when something is missing.
+  Trial* proposed_trial(std::int64_t id) {
+    if (id >= 0 && id < static_cast<std::int64_t>(trials_.size()))
+      return &trials_[static_cast<std::size_t>(id)];
+    missing(fmt::format("the proposal of trial {}", id));
+    return nullptr;
+  }
+  Trial* running_trial(std::int64_t id) {
+    Trial* trial = proposed_trial(id);
+    if (trial == nullptr || trial->running) return trial;
+    missing(fmt::format("a start of trial {}", id));
+    return nullptr;
   }
 
-  void started(std::int64_t id, Trial& trial, const Json& event) {
+  void started(const journal::Started& event) {
+    const std::int64_t id = event.trial;
+    Trial* const found = proposed_trial(id);
+    if (found == nullptr) return;
+    Trial& trial = *found;
     if (trial.running) missing(fmt::format("an end of trial {}", id));
-    const auto attempt = static_cast<int>(integer_at(event, "attempt", 1));
-    if (attempt > trial.attempts + 1)
+    if (event.attempt > trial.attempts + 1)
       missing(fmt::format("attempt {} of trial {}", trial.attempts + 1, id));
-    trial.attempts = attempt;
-    trial.worker = static_cast<int>(integer_at(event, "worker", -1));
+    trial.attempts = event.attempt;
+    trial.worker = event.worker;
     if (!present_.contains(trial.worker))
       missing(fmt::format("how worker {} joined", trial.worker));
     trial.running = true;
@@ -238,25 +235,24 @@ class JournalReader {
     trial.attempt = {};
     trial.attempt.batch_size = trial.hyper.batch_size * settings_.devices_per_trial;
     trial.attempt.epochs = settings_.epochs_of_round(id / std::max(1, settings_.workers));
-    if (integer_at(event, "epochs", trial.attempt.epochs) != trial.attempt.epochs)
-      wrong(fmt::format("trial {}: {} epochs, where its round has {}", id,
-                        integer_at(event, "epochs", 0), trial.attempt.epochs));
+    if (event.epochs && *event.epochs != trial.attempt.epochs)
+      wrong(fmt::format("trial {}: {} epochs, where its round has {}", id, *event.epochs,
+                        trial.attempt.epochs));
   }
 
-  void epoch(std::int64_t id, Trial& trial, const Json& event) {
-    Epoch report;
-    report.trial = id;
-    report.epoch = static_cast<int>(integer_at(event, "epoch", 0));
-    report.accuracy = number_at(event, "accuracy", -1);
-    report.trained = integer_at(event, "trained", 0);
-    report.validated = integer_at(event, "validated", 0);
-    report.at_s = number_at(event, "trial_s", 0);
+  void epoch(const journal::Epoch& event) {
+    const std::int64_t id = event.trial;
+    Trial* const found = running_trial(id);
+    if (found == nullptr) return;
+    Trial& trial = *found;
+    const Epoch report{
+        id, event.epoch, event.accuracy, event.loss, event.trained, event.validated, event.trial_s};
     const int before = trial.attempt.epoch;
     if (!(report.accuracy >= 0 && report.accuracy <= 1))
       return wrong(fmt::format("trial {}: an accuracy of {}", id, report.accuracy));
-    if (integer_at(event, "worker", trial.worker) != trial.worker)
+    if (event.worker && *event.worker != trial.worker)
       wrong(fmt::format("trial {}: an epoch of worker {}, which does not train it", id,
-                        integer_at(event, "worker", -1)));
+                        *event.worker));
     const std::string why = reports_.epoch(trial.attempt, report, now_ - trial.started_s, true);
     if (!why.empty()) return wrong(fmt::format("trial {}, worker {}: {}", id, trial.worker, why));
     if (report.epoch > before + 1) missing(fmt::format("epoch {} of trial {}", before + 1, id));
@@ -266,28 +262,31 @@ class JournalReader {
     reported.accuracy.push_back(report.accuracy);
   }
 
-  void ended(std::int64_t id, Trial& trial, const Json& event) {
+  void ended(const journal::Ended& event) {
+    const std::int64_t id = event.trial;
+    Trial* const found = running_trial(id);
+    if (found == nullptr) return;
+    Trial& trial = *found;
     trial.running = false;
-    const auto status = parse_enum<TrialStatus>(text_at(event, "status"));
-    if (member_at(event, "final") == true) ++results_;
-    if (status == TrialStatus::stopped || !event.contains("worker")) --trial.attempts;
-    if (!event.contains("trained")) return;  // the coordinator ended before it
+    if (event.final) ++results_;
+    if (!event.counts()) --trial.attempts;
+    if (!event.trained) return;  // the coordinator ended before it
     Done done;
     done.trial = id;
-    done.ok = status == TrialStatus::ok && text_at(event, "reason").empty();
-    done.epochs = static_cast<int>(integer_at(event, "epochs", 0));
-    done.trained = integer_at(event, "trained", 0);
-    done.validated = integer_at(event, "validated", 0);
-    done.seconds = number_at(event, "seconds", 0);
-    done.setup_s = number_at(event, "setup_s", 0);
+    done.ok = event.status == TrialStatus::ok && event.reason.empty();
+    done.epochs = event.epochs.value_or(0);
+    done.trained = *event.trained;
+    done.validated = event.validated.value_or(0);
+    done.seconds = event.seconds.value_or(0);
+    done.setup_s = event.setup_s.value_or(0);
     if (done.epochs > trial.attempt.epoch && done.epochs <= trial.attempt.epochs)
       return missing(fmt::format("epoch {} of trial {}", trial.attempt.epoch + 1, id));
     const std::string why = reports_.done(trial.attempt, done, now_ - trial.started_s);
     if (!why.empty()) wrong(fmt::format("trial {}, worker {}: {}", id, trial.worker, why));
-    if (trial.attempt.epoch > 0 &&
-        std::abs(number_at(event, "accuracy", 0) - trial.attempt.accuracy) > 1e-12)
+    const double accuracy = event.accuracy.value_or(0);
+    if (trial.attempt.epoch > 0 && std::abs(accuracy - trial.attempt.accuracy) > 1e-12)
       wrong(fmt::format("trial {}: an accuracy of {} at its end, and {} in its epochs", id,
-                        number_at(event, "accuracy", 0), trial.attempt.accuracy));
+                        accuracy, trial.attempt.accuracy));
   }
 
   static constexpr std::int64_t kMaxLost = 1000;  // proposals in a row that are told one by one
@@ -315,7 +314,7 @@ JournalCheck check_journal(const std::vector<Json>& events, std::size_t skipped,
   std::size_t resumed = 0;
   for (const Json& event : events) {
     if (!event.is_object()) continue;
-    resumed += text_at(event, "event") == "resume" ? 1 : 0;
+    resumed += journal::event_of(event) == journal::Event::resume ? 1 : 0;
     reader.read(event);
   }
   reader.finish(ended);

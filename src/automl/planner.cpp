@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "automl/experiment_events.h"
 #include "automl/trained_graph.h"
 #include "automl/trial_status.h"
 #include "core/error.h"
@@ -103,27 +104,30 @@ std::vector<Planned> Planner::replay(const std::vector<Json>& events, const std:
   std::vector<Planned> all;
   try {
     for (const Json& event : events) {
-      if (event["event"] != "ended" || !event.value("final", false)) continue;
-      const bool ok =
-          parse_enum<TrialStatus>(event.at("status").get<std::string>()) == TrialStatus::ok;
-      later_.push_back({event.at("trial").get<std::int64_t>(),
-                        ok ? std::optional(event.at("accuracy").get<double>()) : std::nullopt,
-                        event.value("reason", "")});
+      if (journal::event_of(event) != journal::Event::ended) continue;
+      auto ended = journal::read<journal::Ended>(event);
+      if (!ended.final) continue;
+      const bool ok = ended.status == TrialStatus::ok;
+      if (!ended.status || (ok && !ended.accuracy))
+        throw Error(ErrorKind::config,
+                    fmt::format("the end of trial {} lacks what came of it", ended.trial));
+      later_.push_back({ended.trial, ok ? ended.accuracy : std::nullopt, std::move(ended.reason)});
     }
     for (const Json& event : events) {
-      if (event["event"] == "proposing") begun_.push_back(event.at("told").get<std::int64_t>());
-      if (event["event"] != "proposed") continue;
-      if (event.at("trial") != all.size())
+      const auto kind = journal::event_of(event);
+      if (kind == journal::Event::proposing)
+        begun_.push_back(fields_from_json<journal::Proposing>(event, where).told);
+      if (kind != journal::Event::proposed) continue;
+      auto proposed = fields_from_json<journal::Proposed>(event, where);
+      if (proposed.trial != static_cast<std::int64_t>(all.size()))
         throw Error(ErrorKind::config, fmt::format("trial {} is missing", all.size()));
       if (!begun_.empty()) begun_.pop_front();
-      learn_until(event.at("told").get<std::int64_t>());
+      learn_until(proposed.told);
       std::vector<Operation> operations;
-      for (const Json& operation : event.at("operations"))
+      for (const Json& operation : proposed.operations)
         operations.push_back(operation_from_json(operation, where));
-      Proposal proposal =
-          search_.adopt(event.at("parent").get<std::int64_t>(), std::move(operations));
-      Point point;
-      for (const auto& [name, value] : event.at("point").items()) point[name] = value.get<double>();
+      Proposal proposal = search_.adopt(proposed.parent, std::move(operations));
+      Point point = std::move(proposed.point);
       if (tpe_) point = tpe_->enqueue(std::move(point)).point;
       all.push_back(plan(std::move(proposal), std::move(point)));
     }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "automl/experiment_events.h"
 #include "automl/operations.h"
 #include "core/json_access.h"
 
@@ -17,11 +18,6 @@ namespace {
 constexpr double kStep = 360;
 constexpr double kPoints = 20;
 constexpr std::array kFiner{180.0, 120.0, 60.0, 30.0, 15.0, 10.0, 5.0, 2.0, 1.0};
-
-std::optional<double> fraction(const Json& event, const char* key) {
-  const double value = number_at(event, key, -1);
-  return value >= 0 && value <= 1 ? std::optional(value) : std::nullopt;
-}
 
 // What is known after an event.
 struct Moment {
@@ -52,36 +48,8 @@ class RecordReader {
   explicit RecordReader(ExperimentRecord& out) : out_(out) {}
 
   void read(const Json& event) {
-    const std::string kind = text_at(event, "event");
-    now_ = std::max(now_, number_at(event, "at_s", 0));
-    if (kind == "experiment") {
-      if (event.contains("settings")) out_.settings = event["settings"];
-    } else if (kind == "resume") {
-      // Nobody saw the end of who was there before.
-      for (const auto& [rank, index] : present_) leave(out_.workers[index], kCoordinatorEnded);
-      present_.clear();
-      ++out_.resumed;
-      out_.resumed_s = now_;
-      out_.ended.reset();
-      out_.detail.clear();
-    } else if (kind == "proposed") {
-      proposed(event);
-    } else if (kind == "started") {
-      started(event);
-    } else if (kind == "epoch") {
-      epoch(event);
-    } else if (kind == "ended") {
-      ended(event);
-    } else if (kind == "inherited") {
-      inherited(event);
-    } else if (kind == "weights") {
-      weights(event);
-    } else if (kind == "worker") {
-      worker(event);
-    } else if (kind == "end") {
-      out_.ended = parse_enum<ExperimentEnd>(text_at(event, "reason"));
-      out_.detail = text_at(event, "detail");
-    }
+    now_ = std::max(now_, journal::read<journal::Stamps>(event).at_s);
+    if (const auto kind = journal::event_of(event)) take(*kind, event);
     moment_.t_s = now_;
     if (!moments_.empty() && moments_.back().t_s == now_)
       moments_.back() = moment_;
@@ -129,41 +97,90 @@ class RecordReader {
     double validated = 0;
   };
 
-  TrialRecord* trial_of(const Json& event) {
-    const std::int64_t id = integer_at(event, "trial", -1);
+  void take(journal::Event kind, const Json& event) {
+    switch (kind) {
+      case journal::Event::experiment:
+        if (Json settings = journal::read<journal::Experiment>(event).settings; !settings.is_null())
+          out_.settings = std::move(settings);
+        break;
+      case journal::Event::resume:
+        resume();
+        break;
+      case journal::Event::worker:
+        worker(journal::read<journal::Worker>(event));
+        break;
+      case journal::Event::proposed:
+        proposed(journal::read<journal::Proposed>(event));
+        break;
+      case journal::Event::started:
+        started(journal::read<journal::Started>(event));
+        break;
+      case journal::Event::inherited:
+        inherited(journal::read<journal::Inherited>(event));
+        break;
+      case journal::Event::weights:
+        weights(journal::read<journal::Weights>(event));
+        break;
+      case journal::Event::epoch:
+        epoch(journal::read<journal::Epoch>(event));
+        break;
+      case journal::Event::ended:
+        ended(journal::read<journal::Ended>(event));
+        break;
+      case journal::Event::end: {
+        journal::End end = journal::read<journal::End>(event);
+        out_.ended = end.reason;
+        out_.detail = std::move(end.detail);
+        break;
+      }
+      case journal::Event::proposing:
+      case journal::Event::refused:
+      case journal::Event::clock:
+        break;
+    }
+  }
+
+  void resume() {
+    // Nobody saw the end of who was there before.
+    for (const auto& [rank, index] : present_) leave(out_.workers[index], kCoordinatorEnded);
+    present_.clear();
+    ++out_.resumed;
+    out_.resumed_s = now_;
+    out_.ended.reset();
+    out_.detail.clear();
+  }
+
+  TrialRecord* trial_of(std::int64_t id) {
     return id >= 0 && id < static_cast<std::int64_t>(out_.trials.size()) ? &out_.trials[id]
                                                                          : nullptr;
   }
 
-  void proposed(const Json& event) {
+  void proposed(journal::Proposed event) {
     // Ids are given in order; another one belongs to a line that was lost, and so does what
     // follows.
-    if (integer_at(event, "trial", -1) != static_cast<std::int64_t>(out_.trials.size())) return;
+    if (event.trial != static_cast<std::int64_t>(out_.trials.size())) return;
     TrialRecord trial;
-    trial.id = static_cast<std::int64_t>(out_.trials.size());
-    trial.parent = integer_at(event, "parent", -1);
-    if (event.contains("operations")) trial.operations = event["operations"];
-    if (event.contains("hyper")) trial.hyper = event["hyper"];
-    if (const auto p = event.find("predicted"); p != event.end() && p->is_object()) {
-      trial.predicted = number_at(*p, "mean", 0);
-      trial.predicted_deviation = number_at(*p, "deviation", 0);
+    trial.id = event.trial;
+    trial.parent = event.parent;
+    trial.operations = std::move(event.operations);
+    if (!event.hyper.is_null()) trial.hyper = std::move(event.hyper);
+    if (event.predicted) {
+      trial.predicted = event.predicted->mean;
+      trial.predicted_deviation = event.predicted->deviation;
     }
-    trial.search_s = number_at(event, "search_s", 0);
-    trial.parameters = integer_at(event, "parameters", 0);
-    trial.layers = static_cast<int>(integer_at(event, "layers", 0));
-    if (const auto c = event.find("per_sample"); c != event.end() && c->is_object())
-      trial.per_sample = {integer_at(*c, "aiperf_train", 0), integer_at(*c, "aiperf_validate", 0),
-                          integer_at(*c, "exact_train", 0), integer_at(*c, "exact_validate", 0)};
-    trial.proposed_s = now_;
+    trial.search_s = event.search_s;
+    trial.parameters = event.parameters;
+    trial.layers = event.layers;
+    trial.per_sample = event.per_sample;
     out_.trials.push_back(std::move(trial));
   }
 
-  void started(const Json& event) {
-    TrialRecord* trial = trial_of(event);
+  void started(const journal::Started& event) {
+    TrialRecord* trial = trial_of(event.trial);
     if (trial == nullptr) return;
-    trial->attempts = static_cast<int>(integer_at(event, "attempt", 1));
-    trial->worker = static_cast<int>(integer_at(event, "worker", -1));
-    trial->host = text_at(event, "host");
+    trial->attempts = event.attempt;
+    trial->worker = event.worker;
+    trial->host = event.host;
     trial->status = TrialStatus::running;
     trial->reason.clear();
     trial->started_s = now_;
@@ -180,10 +197,10 @@ class RecordReader {
   }
 
   // Counts are of one attempt from its beginning, so what is new is the difference.
-  void count(TrialRecord& trial, const Json& event) {
+  void count(TrialRecord& trial, std::int64_t said_trained, std::int64_t said_validated) {
     Attempt& attempt = attempts_[trial.id];
-    const double trained = std::max(attempt.trained, number_at(event, "trained", 0));
-    const double validated = std::max(attempt.validated, number_at(event, "validated", 0));
+    const double trained = std::max(attempt.trained, static_cast<double>(said_trained));
+    const double validated = std::max(attempt.validated, static_cast<double>(said_validated));
     const double new_trained = trained - attempt.trained;
     const double new_validated = validated - attempt.validated;
     attempt = {trained, validated};
@@ -197,52 +214,47 @@ class RecordReader {
     last_validated_ = new_validated;
   }
 
-  void epoch(const Json& event) {
-    TrialRecord* trial = trial_of(event);
+  void epoch(const journal::Epoch& event) {
+    TrialRecord* trial = trial_of(event.trial);
     if (trial == nullptr) return;
-    count(*trial, event);
-    trial->epochs = static_cast<int>(integer_at(event, "epoch", 0));
-    measured(*trial, fraction(event, "accuracy"));
-    if (const double loss = number_at(event, "loss", -1); loss >= 0)
-      trial->losses.emplace_back(now_, loss);
+    count(*trial, event.trained, event.validated);
+    trial->epochs = event.epoch;
+    if (event.accuracy >= 0 && event.accuracy <= 1) measured(*trial, event.accuracy);
+    if (event.loss >= 0) trial->losses.emplace_back(now_, event.loss);
   }
 
   // No error in n samples means that the error is small, not that there is none.
-  void measured(TrialRecord& trial, std::optional<double> accuracy) {
-    if (!accuracy) return;
-    trial.accuracy = std::max(trial.accuracy.value_or(0), *accuracy);
+  void measured(TrialRecord& trial, double accuracy) {
+    trial.accuracy = std::max(trial.accuracy.value_or(0), accuracy);
     const double least = last_validated_ > 0 ? 0.5 / last_validated_ : 1e-6;
-    moment_.error = std::min(moment_.error, std::max(1 - *accuracy, least));
+    moment_.error = std::min(moment_.error, std::max(1 - accuracy, least));
     const double sample = last_validated_ > 0 ? 1 / last_validated_ : 0;
-    if (!out_.ceiling_s && *accuracy >= data_ceiling(out_.settings) - sample - 1e-9)
+    if (!out_.ceiling_s && accuracy >= data_ceiling(out_.settings) - sample - 1e-9)
       out_.ceiling_s = now_;
   }
 
-  void ended(const Json& event) {
-    TrialRecord* trial = trial_of(event);
+  void ended(const journal::Ended& event) {
+    TrialRecord* trial = trial_of(event.trial);
     if (trial == nullptr) return;
-    count(*trial, event);
-    trial->status = parse_enum<TrialStatus>(text_at(event, "status")).value_or(TrialStatus::failed);
-    trial->reason = text_at(event, "reason");
+    count(*trial, event.trained.value_or(0), event.validated.value_or(0));
+    trial->status = event.status.value_or(TrialStatus::failed);
+    trial->reason = event.reason;
     trial->ended_s = now_;
-    trial->wait_s += number_at(event, "wait_s", 0);
-    trial->setup_s = number_at(event, "setup_s", 0);
-    if (const auto at = present_.find(static_cast<int>(integer_at(event, "worker", -1)));
+    trial->wait_s += event.wait_s.value_or(0);
+    trial->setup_s = event.setup_s.value_or(0);
+    if (const auto at = present_.find(event.worker.value_or(-1));
         at != present_.end() && open_[at->second] > 0 && --open_[at->second] == 0)
       out_.workers[at->second].busy_s += now_ - since_[at->second];
   }
 
-  void inherited(const Json& event) {
-    TrialRecord* trial = trial_of(event);
-    if (trial == nullptr) return;
-    trial->inherited = {integer_at(event, "tensors", 0), integer_at(event, "of", 0),
-                        text_at(event, "sha256")};
+  void inherited(const journal::Inherited& event) {
+    if (TrialRecord* trial = trial_of(event.trial))
+      trial->inherited = {event.tensors, event.of, event.sha256};
   }
 
-  void weights(const Json& event) {
-    if (member_at(event, "kept") != false) return;
-    out_.weights_lost.push_back({integer_at(event, "trial", -1), text_at(event, "reason"), now_,
-                                 member_at(event, "displaced") == true});
+  void weights(const journal::Weights& event) {
+    if (!event.kept)
+      out_.weights_lost.push_back({event.trial, event.reason, now_, event.displaced == true});
   }
 
   void busy_until_now(WorkerRecord& worker, std::size_t index) {
@@ -256,16 +268,15 @@ class RecordReader {
     worker.reason = reason;
   }
 
-  void worker(const Json& event) {
-    const int rank = static_cast<int>(integer_at(event, "rank", -1));
-    if (text_at(event, "what") == "joined") {
-      present_[rank] = out_.workers.size();
+  void worker(const journal::Worker& event) {
+    if (event.what == journal::Worker::Change::joined) {
+      present_[event.rank] = out_.workers.size();
       out_.workers.push_back(
-          {rank, text_at(event, "host"), text_at(event, "device"), now_, std::nullopt, {}, 0, 0});
+          {event.rank, event.host, event.device.value_or(""), now_, std::nullopt, {}, 0, 0});
       open_.push_back(0);
       since_.push_back(now_);
-    } else if (const auto at = present_.find(rank); at != present_.end()) {
-      leave(out_.workers[at->second], text_at(event, "reason"));
+    } else if (const auto at = present_.find(event.rank); at != present_.end()) {
+      leave(out_.workers[at->second], event.reason.value_or(""));
       present_.erase(at);
     }
   }
@@ -288,13 +299,6 @@ SampleOperations count_operations(const Graph& trained) {
   const Operations exact = exact_operations(trained);
   return {aiperf.forward + aiperf.backward, aiperf.forward, exact.forward + exact.backward,
           exact_inference(trained)};
-}
-
-Json to_json(const SampleOperations& operations) {
-  return {{"aiperf_train", operations.aiperf_train},
-          {"aiperf_validate", operations.aiperf_validate},
-          {"exact_train", operations.exact_train},
-          {"exact_validate", operations.exact_validate}};
 }
 
 double data_ceiling(const Json& settings) {

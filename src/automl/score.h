@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,10 +20,16 @@ struct SampleOperations {
   std::int64_t aiperf_validate = 0;  ///< forward
   std::int64_t exact_train = 0;      ///< what is executed (operations.h)
   std::int64_t exact_validate = 0;
+
+  static void fields(auto& self, auto&& field) {
+    field("aiperf_train", self.aiperf_train);
+    field("aiperf_validate", self.aiperf_validate);
+    field("exact_train", self.exact_train);
+    field("exact_validate", self.exact_validate);
+  }
   friend bool operator==(const SampleOperations&, const SampleOperations&) = default;
 };
 [[nodiscard]] SampleOperations count_operations(const Graph& trained);
-[[nodiscard]] Json to_json(const SampleOperations& operations);
 
 /// What the weights of a trial's last attempt began with.
 struct InheritedRecord {
@@ -66,8 +74,7 @@ struct TrialRecord {
   int epochs = 0;                  ///< complete ones, of the last attempt
   double trained = 0;              ///< samples, all attempts
   double validated = 0;
-  double proposed_s = 0;  ///< since the experiment began, as all times here
-  std::optional<double> started_s;
+  std::optional<double> started_s;  ///< since the experiment began, as all times here
   std::optional<double> ended_s;
   double wait_s = 0;                           ///< of its worker, before it
   double setup_s = 0;                          ///< of its worker: model, weights, data
@@ -118,6 +125,11 @@ struct ExperimentRecord {
   std::vector<LostWeights> weights_lost;
   std::optional<double> idle_share;  ///< of the planned workers' time
   std::optional<double> wait_share;  ///< workers' waits between trials / their trials' time
+
+  /// Trials of that status.
+  [[nodiscard]] std::ptrdiff_t count(TrialStatus status) const {
+    return std::ranges::count(trials, status, &TrialRecord::status);
+  }
 };
 
 /// The best accuracy that the experiment's held-out data allow, by its settings: 1, and less where

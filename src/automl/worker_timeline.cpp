@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/json_access.h"
+#include "automl/experiment_events.h"
 
 namespace assay::automl {
 
@@ -55,38 +55,46 @@ double WorkerLine::seconds(WorkerSpan::Kind kind) const noexcept {
 }
 
 std::vector<WorkerLine> timeline_of(const std::vector<Json>& events) {
+  using journal::Event;
   std::map<int, Line> lines;
+  const auto line_of = [&lines](int rank, const std::string& host) -> Line* {
+    if (rank < 0) return nullptr;
+    Line& line = lines[rank];
+    line.out.rank = rank;
+    if (!host.empty()) line.out.host = host;
+    return &line;
+  };
   double now = 0;
   bool over = false;
   for (const Json& event : events) {
     if (!event.is_object()) continue;
-    now = std::max(now, number_at(event, "at_s", 0));
-    const std::string kind = text_at(event, "event");
-    over = kind == "end" || (over && kind != "resume");
-    if (kind == "resume")
+    now = std::max(now, journal::read<journal::Stamps>(event).at_s);
+    const auto kind = journal::event_of(event);
+    over = kind == Event::end || (over && kind != Event::resume);
+    if (kind == Event::resume) {
       for (auto& [rank, line] : lines) line.leave(now, TrialStatus::lost);
-    if (kind != "worker" && kind != "started" && kind != "ended") continue;
-    const int rank = static_cast<int>(integer_at(event, kind == "worker" ? "rank" : "worker", -1));
-    if (rank < 0) continue;
-    Line& line = lines[rank];
-    line.out.rank = rank;
-    if (const std::string host = text_at(event, "host"); !host.empty()) line.out.host = host;
-    if (kind == "worker") {
-      const bool joins = text_at(event, "what") == "joined";
-      if (!joins && line.present && !over) line.out.departures.push_back(now);
-      line.leave(now, TrialStatus::lost);
+    } else if (kind == Event::worker) {
+      const auto worker = journal::read<journal::Worker>(event);
+      const bool joins = worker.what == journal::Worker::Change::joined;
+      Line* line = line_of(worker.rank, worker.host);
+      if (line == nullptr) continue;
+      if (!joins && line->present && !over) line->out.departures.push_back(now);
+      line->leave(now, TrialStatus::lost);
       if (!joins) continue;
-      line.present = true;
-      line.began = false;
-      line.free_from = std::max(line.free_from, now);
-    } else if (line.present && kind == "started") {
-      line.open.push_back({SpanKind::train, now, now, integer_at(event, "trial", -1)});
-    } else if (line.present) {
-      const std::int64_t trial = integer_at(event, "trial", -1);
-      const auto found = std::ranges::find(line.open, trial, &WorkerSpan::trial);
-      if (found != line.open.end())
-        line.close(static_cast<std::size_t>(found - line.open.begin()), now,
-                   parse_enum<TrialStatus>(text_at(event, "status")));
+      line->present = true;
+      line->began = false;
+      line->free_from = std::max(line->free_from, now);
+    } else if (kind == Event::started) {
+      const auto started = journal::read<journal::Started>(event);
+      if (Line* line = line_of(started.worker, started.host); line != nullptr && line->present)
+        line->open.push_back({SpanKind::train, now, now, started.trial});
+    } else if (kind == Event::ended) {
+      const auto ended = journal::read<journal::Ended>(event);
+      Line* line = line_of(ended.worker.value_or(-1), ended.host.value_or(""));
+      if (line == nullptr || !line->present) continue;
+      const auto found = std::ranges::find(line->open, ended.trial, &WorkerSpan::trial);
+      if (found != line->open.end())
+        line->close(static_cast<std::size_t>(found - line->open.begin()), now, ended.status);
     }
   }
   std::vector<WorkerLine> out;

@@ -189,17 +189,12 @@ void compute_automl(RoundContext& round) {
   if (!round.evidence.automl) return;
   const automl::ExperimentRecord& record = round.evidence.automl->record;
   const automl::ScorePoint& last = record.final;
-  int ok = 0;
-  int failed = 0;
-  for (const automl::TrialRecord& trial : record.trials) {
-    ok += trial.status == automl::TrialStatus::ok ? 1 : 0;
-    failed += trial.status == automl::TrialStatus::failed ? 1 : 0;
-  }
   const std::string until =
       record.ended ? "ended: " + std::string(to_text(*record.ended)) : "until its last event";
   round.metrics.add("automl_time", record.elapsed_s, Origin::measured, until);
-  round.metrics.add("automl_trials", ok);
-  round.metrics.add("automl_trials_failed", failed);
+  round.metrics.add("automl_trials", static_cast<double>(record.count(automl::TrialStatus::ok)));
+  round.metrics.add("automl_trials_failed",
+                    static_cast<double>(record.count(automl::TrialStatus::failed)));
   // A worker that comes back, or runs again after --resume, is the same worker.
   std::set<int> workers;
   for (const automl::WorkerRecord& worker : record.workers) workers.insert(worker.rank);

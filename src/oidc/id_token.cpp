@@ -41,7 +41,7 @@ std::optional<Parts> parts_of(std::string_view token) {
   return out;
 }
 
-// One audience, or a list of them with this client as the one who asked.
+// One audience, or a list of them together with this client as the authorized party.
 bool is_for(const Json& claims, const std::string& client) {
   const Json& audience = member_at(claims, "aud");
   const std::string asked_by = text_at(claims, "azp");
@@ -64,7 +64,7 @@ std::string key_id_of(const std::string& token) {
 Json check_id_token(const std::string& token, const KeySet& keys, const Expected& expected) {
   const auto parts = parts_of(token);
   if (!parts) refuse("it is not a signed token");
-  // An extension that must be understood and is not.
+  // An extension that a reader must understand, and this one does not.
   if (parts->header.contains("crit")) refuse("it wants an extension of signatures");
   if (!keys.is_signed(text_at(parts->header, "kid"), text_at(parts->header, "alg"),
                       parts->signed_text, parts->signature))

@@ -91,7 +91,7 @@ SharedKey p256_key(const Json& json) {
   return key_of("EC", builder.get());
 }
 
-// JSON Web Signatures have r and s one after the other; OpenSSL wants them in DER.
+// A JSON Web Signature has r followed by s, but OpenSSL expects them in DER.
 std::string to_der(std::string_view signature) {
   if (signature.size() != 2 * kP256Bytes) return {};
   const Signature made(ECDSA_SIG_new());
@@ -148,7 +148,7 @@ KeySet KeySet::parse(const Json& json, const std::string& where) {
 
 const KeySet::Key* KeySet::find(const std::string& id) const {
   if (id.empty()) return keys_.size() == 1 ? &keys_.begin()->second : nullptr;
-  // Two keys of one name: nobody can say which is meant.
+  // With two keys of one name it is unknown which one is meant.
   return keys_.count(id) == 1 ? &keys_.find(id)->second : nullptr;
 }
 

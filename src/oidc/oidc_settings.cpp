@@ -22,7 +22,7 @@ jobs::Role role_at(const Node& node, const std::string& name) {
   return *role;
 }
 
-// Tokens and secrets do not travel in the clear, except within this machine.
+// Tokens and secrets must not travel unencrypted, except within this machine.
 http::Url address_at(const Node& node) {
   const std::string text = node.nonempty_text();
   if (!text.starts_with("https://") && !text.starts_with("http://"))
@@ -34,7 +34,7 @@ http::Url address_at(const Node& node) {
   return url;
 }
 
-// This server has no other place than the root of its address: the provider sends browsers there.
+// The server answers at the root of its address only, and the provider sends browsers there.
 std::string origin_at(const Node& node) {
   const http::Url url = address_at(node);
   if (url.path != "/" || !url.query.empty())

@@ -10,7 +10,7 @@
 
 namespace assay::oidc {
 
-/// How people sign in by an OpenID provider, as an operator writes it (docs/platform.md):
+/// An operator's settings for the sign-in with an OpenID provider (docs/platform.md):
 ///
 ///     issuer: https://login.example.com
 ///     client_id: assay
@@ -19,19 +19,21 @@ namespace assay::oidc {
 struct OidcSettings {
   std::string issuer{};
   std::string client_id{};
-  std::string client_secret{};  ///< empty: a public client
-  std::string url{};            ///< origin of this server
-  std::string title{};          ///< on the button; else the issuer's host
+  std::string client_secret{};  ///< empty for a public client
+  std::string url{};            ///< this server's origin
+  std::string title{};          ///< of the button; empty: the issuer's host
   std::vector<std::string> scopes{"openid", "profile", "email"};
-  std::string user_claim = "preferred_username";  ///< becomes the name of a new account
+  std::string user_claim = "preferred_username";  ///< names a new account
   std::string groups_claim = "groups";
-  std::map<jobs::Role, std::vector<std::string>> roles{};  ///< by groups, at every sign-in
-  /// Of whom no group gives a role; nothing: only who has an account, or a role by a group.
+  /// The groups that give each role; applied at every sign-in.
+  std::map<jobs::Role, std::vector<std::string>> roles{};
+  /// The role of people whose groups give none. Without it, only people with an account or with a
+  /// role from a group may sign in.
   std::optional<jobs::Role> new_accounts{};
-  bool link_existing = false;  ///< whether an account that has the name is taken over
+  bool link_existing = false;  ///< take over a local account with the same name
   std::filesystem::path ca_file{};
 
-  /// By the groups of somebody, the highest; nothing: none gives one.
+  /// The highest role that these groups give; nothing if they give none.
   [[nodiscard]] std::optional<jobs::Role> role_of(const std::vector<std::string>& groups) const;
 };
 

@@ -15,11 +15,11 @@ namespace assay::oidc {
 
 namespace {
 
-constexpr std::int64_t kPatienceS = 600;  // for somebody to sign in at the provider
-constexpr std::int64_t kKeysApartS = 10;  // between two questions for keys that are not known
+constexpr std::int64_t kPatienceS = 600;  // for a person to sign in at the provider
+constexpr std::int64_t kKeysApartS = 10;  // between two questions for unknown keys
 constexpr std::size_t kMaxCode = 4096;
 constexpr Nanoseconds kAnswerLimit = std::chrono::seconds(10);
-// People who wait for the same answer are told of its failure together.
+// All sign-ins that wait for the same answer fail together with it.
 constexpr Nanoseconds kFailureKept = std::chrono::seconds(5);
 constexpr const char* kRedirectPath = "/api/v1/session/oidc/callback";
 
@@ -104,7 +104,7 @@ Provider::Addresses Provider::addresses() {
                 text_at(found, "jwks_uri")};
   for (const std::string& address : {out.authorization, out.token, out.keys}) {
     const http::Url parsed = http::parse_url(address, url);
-    // Who has a provider with TLS does not send secrets to an address without.
+    // A provider with TLS must not direct secrets to an address without.
     if (settings_.issuer.starts_with("https://") && !parsed.origin.starts_with("https://"))
       throw Error(ErrorKind::environment, "the provider has an address without TLS: " + address,
                   url);
@@ -116,8 +116,8 @@ Provider::Addresses Provider::addresses() {
 KeySet Provider::keys_for(const std::string& id, std::int64_t now_s) {
   const std::string address = addresses().keys;
   const std::scoped_lock lock(lock_);
-  // Providers change their keys, perhaps just after they were asked for; but tokens that name one
-  // that there is not may not ask all the time.
+  // Providers change their keys, perhaps just after this server fetched them. Yet tokens with
+  // invented keys must not make it fetch them all the time.
   const bool unknown = keys_ && !keys_->has(id);
   if (keys_ && (!unknown || now_s - unknown_asked_s_ < kKeysApartS)) return *keys_;
   if (unknown) unknown_asked_s_ = now_s;

@@ -16,35 +16,35 @@
 
 namespace assay::oidc {
 
-/// Where a browser is sent, and what it keeps until it is back.
+/// Where to send a browser, and what it keeps until it comes back.
 struct Begun {
   std::string location{};
-  std::string kept{};  ///< for a cookie: secret, signed, valid for ten minutes
+  std::string kept{};  ///< the cookie: secret, signed, valid for ten minutes
 };
 
-/// Who somebody is, as the provider says.
+/// A person, in the provider's words.
 struct Identity {
   std::string issuer{};
-  std::string subject{};  ///< never given to anybody else by this issuer
-  std::string name{};     ///< the claim that becomes an account's name; may be empty
+  std::string subject{};  ///< unique forever at this issuer
+  std::string name{};     ///< of `user_claim`, for a new account; may be empty
   std::string full_name{};
   std::vector<std::string> groups{};
 };
 
-/// Sign-in by an OpenID provider: the authorization code flow with PKCE (RFC 7636). Thread-safe.
-/// The provider is asked when somebody signs in; one that is silent for five seconds or has not
-/// answered in ten, however it drips, is given up: begin() asks once, finish() at most three times.
-/// Throws Error of kind environment when the provider cannot be reached or says what is not right,
-/// usage when the browser's part is not.
+/// Sign-in with an OpenID provider: the authorization code flow with PKCE (RFC 7636). Thread-safe.
+/// Every sign-in asks the provider: begin() once, finish() at most three times. A question fails
+/// after five seconds of silence, and after ten seconds in any case, so that a slow answer cannot
+/// hold a thread. Throws Error of kind environment if the provider cannot be reached or its answer
+/// is wrong, and of kind usage if the browser's part is wrong.
 class Provider {
  public:
   explicit Provider(OidcSettings settings);
 
   [[nodiscard]] const OidcSettings& settings() const noexcept { return settings_; }
-  /// The address to which the provider sends the browser back.
+  /// Where the provider sends the browser back to.
   [[nodiscard]] std::string redirect() const;
   [[nodiscard]] Begun begin(std::int64_t now_s);
-  /// `kept` is the browser's cookie, `state` and `code` are of the address it came back to.
+  /// `kept` is the browser's cookie; `state` and `code` are from the address to which it came back.
   [[nodiscard]] Identity finish(const std::string& kept, const std::string& state,
                                 const std::string& code, std::int64_t now_s);
 
@@ -68,13 +68,13 @@ class Provider {
   [[nodiscard]] std::string sealed(std::string_view text) const;
 
   OidcSettings settings_;
-  std::string secret_;  ///< with what cookies are signed; of this process
+  std::string secret_;  ///< signs the cookies; new in every process
   http::Client client_;
   std::mutex lock_;
   std::optional<Addresses> addresses_;
   std::optional<KeySet> keys_;
-  std::int64_t unknown_asked_s_ = 0;  ///< when a key was last asked for that was not known
-  std::optional<Failure> failed_;     ///< the last one
+  std::int64_t unknown_asked_s_ = 0;  ///< when an unknown key was last looked for
+  std::optional<Failure> failed_;     ///< the last failure
 };
 
 }  // namespace assay::oidc

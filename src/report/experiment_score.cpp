@@ -31,12 +31,6 @@ Html charts_of(const ExperimentView& view, bool own) {
 Html cards(const ExperimentView& view) {
   const automl::ExperimentRecord& record = view.record;
   const automl::ScorePoint& last = record.final;
-  int ok = 0;
-  int failed = 0;
-  for (const automl::TrialRecord& trial : record.trials) {
-    ok += trial.status == automl::TrialStatus::ok ? 1 : 0;
-    failed += trial.status == automl::TrialStatus::failed ? 1 : 0;
-  }
   std::vector<html::Card> list;
   const auto add = [&](std::string title, const Shown& value, std::string below) {
     list.push_back({.title = std::move(title),
@@ -54,8 +48,9 @@ Html cards(const ExperimentView& view) {
   }
   add("Operations per second", show(last.ops, "OPS"),
       "exact count: " + show(last.ops_exact, "OPS").text());
-  add("Trials", {fmt::format("{}", ok), ""},
-      fmt::format("{} failed, {} proposed", failed, record.trials.size()));
+  add("Trials", {fmt::format("{}", record.count(automl::TrialStatus::ok)), ""},
+      fmt::format("{} failed, {} proposed", record.count(automl::TrialStatus::failed),
+                  record.trials.size()));
   add("Workers", {fmt::format("{}", view.workers.size()), ""},
       record.idle_share ? "idle for " + show_percent(*record.idle_share) : std::string());
   if (record.wait_share)

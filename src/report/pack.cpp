@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
+#include "automl/experiment_events.h"
 #include "automl/experiment_journal.h"
 #include "automl/lineage.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/json_access.h"
 #include "core/run_layout.h"
 #include "core/subprocess.h"
 #include "core/text.h"
@@ -33,7 +33,7 @@ Json trial_json(const automl::TrialRecord& trial) {
            {"hyper", trial.hyper},
            {"parameters", trial.parameters},
            {"layers", trial.layers},
-           {"per_sample", automl::to_json(trial.per_sample)},
+           {"per_sample", fields_to_json(trial.per_sample)},
            {"status", to_text(trial.status)},
            {"reason", trial.reason},
            {"attempts", trial.attempts},
@@ -51,8 +51,8 @@ void write_trials(const ExperimentView& view, const std::vector<Json>& events,
                   const fs::path& folder) {
   std::map<std::int64_t, Json> epochs;
   for (const Json& event : events)
-    if (event.is_object() && text_at(event, "event") == "epoch")
-      epochs[integer_at(event, "trial", -1)].push_back(event);
+    if (automl::journal::event_of(event) == automl::journal::Event::epoch)
+      epochs[automl::journal::read<automl::journal::Epoch>(event).trial].push_back(event);
   make_directories(folder / "graphs");
   make_directories(folder / "trials");
   for (const automl::TrialRecord& trial : view.record.trials) {

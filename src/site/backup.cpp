@@ -33,15 +33,16 @@ void require_sound(const fs::path& file) {
     throw Error(ErrorKind::environment, "the copy is damaged: " + check.text(0), file.string());
 }
 
-// Of an execution that Slurm has not started yet: values are in no backup, as their key is not.
+// Removes the values that wait for an execution to be started by Slurm. No backup contains values,
+// just as none contains their key.
 void remove_secrets(const fs::path& job) {
   std::error_code ec;
   for (fs::directory_iterator it(job, ec), end; !ec && it != end; it.increment(ec))
     engine::ExecutionFolder(it->path()).remove_secrets();
 }
 
-// By the copy of the database: what it calls ended is whole on the disk, and stays as it is. What
-// it does not know came later.
+// Decides by the copy of the database: the files of a job that has ended there are complete on the
+// disk and will not change. Jobs that it does not know came later.
 void copy_runs(const fs::path& data, const fs::path& out) {
   if (!fs::exists(out / kJobs) || !fs::exists(data / "jobs")) return;
   std::map<std::string, bool> ended;
@@ -73,7 +74,7 @@ void backup_platform(const fs::path& data, const fs::path& out) {
   copy_runs(data, out);
   if (fs::exists(data / "code")) {
     tester::copy_files(data / "code", out / "code", true);
-    // What has arrived of an upload grows, also as a link: it is sent again.
+    // An unfinished upload still grows, even through a link. Its sender will repeat it.
     std::error_code ec;
     for (fs::directory_iterator it(out / "code/people", ec), end; !ec && it != end;
          it.increment(ec))
@@ -109,7 +110,7 @@ std::optional<BackupList> check_backup(const fs::path& from) {
 void mark_restored(const fs::path& from, const fs::path& data,
                    const std::optional<BackupList>& list, bool resume) {
   const tester::OwnerOnly files;
-  // Without a list, its folder was made when the backup was.
+  // Without a list, the folder is as old as the backup.
   struct stat about {};
   std::int64_t made_ns = list ? list->made_ns : 0;
   if (!list && ::stat(from.c_str(), &about) == 0)

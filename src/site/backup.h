@@ -8,29 +8,30 @@
 
 namespace assay::site {
 
-// The job platform beside the tester (tester/admin.h): its databases, the runs of jobs and what
-// people have sent for them. Files that do not change any more are links where that is possible.
+// The job platform's part of a backup, beside the tester's (tester/admin.h): its databases, the
+// runs of jobs and the code sent for them. Files that no longer change become hard links if
+// possible.
 
-/// Into a folder that tester::backup has made; beside a running server, too. At last the list of
-/// all files.
+/// Writes into a folder that tester::backup has made, and finally writes the list of all files. The
+/// server may be running.
 void backup_platform(const std::filesystem::path& data, const std::filesystem::path& out);
 
-/// Before tester::restore, which takes all files of a copy. Gives the list that it was checked
-/// against; nothing: it is of a version that wrote none, and what is missing cannot be told. Throws
-/// Error of kind environment or config for one that is damaged or not whole, naming what is.
+/// Checks a backup before tester::restore, which takes over all of its files. Returns its list of
+/// files; nothing if an earlier version made it without a list, so that nobody can tell what is
+/// missing. Throws Error of kind environment or config, which names what is damaged or missing.
 [[nodiscard]] std::optional<BackupList> check_backup(const std::filesystem::path& from);
 
-/// After tester::restore: the folder knows that it is a copy (platform/folder_identity.h).
-/// `resume`: its jobs go on, because the original does not.
+/// Marks the folder as a copy, after tester::restore (platform/folder_identity.h). With `resume`,
+/// its jobs continue, because the original does not.
 void mark_restored(const std::filesystem::path& from, const std::filesystem::path& data,
                    const std::optional<BackupList>& list, bool resume);
 
-/// What is wrong with the platform's part of a data folder, or with a backup; one sentence each.
+/// The problems of the platform's part of a data folder, or of a backup; one sentence each.
 [[nodiscard]] std::vector<std::string> verify_platform(const std::filesystem::path& data,
                                                        bool deep);
 
-/// The key with which secrets are encrypted: no backup has it, so that one alone tells none of
-/// them. Empty: the folder has none.
+/// The file with the key that encrypts secrets. It is in no backup, so that a backup alone reveals
+/// no secret. Empty if the folder has none.
 [[nodiscard]] std::filesystem::path key_left_out(const std::filesystem::path& data);
 
 }  // namespace assay::site

@@ -22,12 +22,12 @@ namespace {
 
 constexpr int kFormat = 1;
 
-// SQLite's, beside a database that somebody looks into; a copy has nothing in them.
+// SQLite's files beside an open database; beside a copy they are empty.
 bool is_beside_database(const std::string& path) {
   return path.ends_with(".db-wal") || path.ends_with(".db-shm");
 }
 
-// Files and links below a folder, without the list itself.
+// All files and links below a folder, except the list itself.
 std::vector<std::string> paths_in(const fs::path& folder) {
   std::vector<std::string> out;
   for (fs::recursive_directory_iterator it(folder), end; it != end; ++it) {
@@ -51,7 +51,7 @@ BackupList::Entry entry_of(const fs::path& folder, const std::string& path) {
   return entry;
 }
 
-// Empty: nothing is wrong with it.
+// Returns what is wrong; empty if nothing is.
 std::string entry_fault(const fs::path& folder, const BackupList::Entry& entry, bool deep) {
   const fs::path file = folder / entry.path;
   std::error_code ec;
@@ -68,7 +68,7 @@ std::string entry_fault(const fs::path& folder, const BackupList::Entry& entry, 
                                                    : "";
 }
 
-// A list that was tampered with must not lead elsewhere.
+// A forged list must not lead out of the folder.
 bool stays_below(const std::string& path) {
   const fs::path relative(path);
   return !path.empty() && relative.is_relative() &&

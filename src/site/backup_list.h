@@ -9,14 +9,14 @@
 
 namespace assay::site {
 
-/// BACKUP/backup.json: every file of a backup with its SHA-256, written last, so that a backup
-/// without it was cut off, or is of a version that wrote none.
+/// BACKUP/backup.json: every file of a backup with its SHA-256. It is written last, so that a
+/// backup without it was cut off, or was made by a version that wrote none.
 struct BackupList {
   struct Entry {
-    std::string path{};  ///< below the backup
+    std::string path{};  ///< relative to the backup
     std::uint64_t size = 0;
     std::string sha256{};
-    std::string link{};  ///< of a symbolic link: where it leads; it has no hash
+    std::string link{};  ///< the target of a symbolic link, which has no hash
 
     static void fields(auto& self, auto&& field) {
       field("path", self.path);
@@ -26,8 +26,8 @@ struct BackupList {
     }
   };
   int format = 1;
-  std::string from{};  ///< the folder that it is a backup of
-  std::string made{};  ///< when, for people
+  std::string from{};  ///< the original folder
+  std::string made{};  ///< the time, for people
   jobs::WallTime made_ns = 0;
   std::vector<Entry> files{};
 
@@ -40,15 +40,14 @@ struct BackupList {
   }
 };
 
-/// Of all that is in the folder, in order. Throws Error of kind environment.
+/// Lists everything in the folder, in order. Throws Error of kind environment.
 void write_backup_list(const std::filesystem::path& backup, const std::filesystem::path& data);
 
-/// Nothing: the folder has none. Throws Error of kind environment for one that cannot be
-/// understood.
+/// Nothing if the folder has no list. Throws Error of kind environment for an unreadable one.
 [[nodiscard]] std::optional<BackupList> read_backup_list(const std::filesystem::path& backup);
 
-/// What of it is missing, has been changed or has been added, one sentence each. Without `deep`,
-/// sizes count and contents do not.
+/// What is missing, changed or additional, one sentence each. Without `deep`, compares only sizes,
+/// not contents.
 [[nodiscard]] std::vector<std::string> list_faults(const std::filesystem::path& backup,
                                                    const BackupList& list, bool deep);
 

@@ -29,7 +29,7 @@ void let_go(const platform::Held& held, platform::Platform& platform,
             platform::Schedules& schedules) {
   for (const jobs::JobId id : held.jobs) {
     const auto found = platform.find(id);
-    // It may have been resumed, killed or removed since.
+    // It may have been resumed, killed or removed since then.
     if (found && found->job.life.state == jobs::State::paused)
       (void)platform.ask(id, jobs::EventKind::resume_asked, "");
   }
@@ -41,7 +41,7 @@ std::string amount_of(const platform::Held& held) {
                      counted(held.schedules.size(), "schedule"));
 }
 
-// Those that somebody has let go on, or that are no more, are not held any longer.
+// Jobs that have been released or removed are no longer held.
 platform::Held still_held(const platform::Held& held, platform::Platform& platform,
                           platform::Schedules& schedules) {
   platform::Held out;
@@ -84,7 +84,7 @@ void settle_folder(const std::filesystem::path& data, const platform::FolderOrig
         fmt::format("warning: {} are held, because they may run in the original too; '{}' lets "
                     "them go on, 'assay resume JOB' one of them, which its owner may do, too",
                     amount_of(held), kResume));
-  // Not without need: a server starts on a full disk, too.
+  // Written only if necessary, because a server must start on a full disk, too.
   if (origin.copied || !origin.used || held != origin.held) platform::own_folder(data, held);
 }
 

@@ -40,8 +40,8 @@ std::vector<jobs::JobId> job_folders(const fs::path& data) {
   return out;
 }
 
-// What says that there was this database; empty: nothing does. An administrator may have written
-// cluster.json, or have made accounts, before the first start.
+// The file that proves that this database existed; empty if none does. cluster.json and accounts
+// prove nothing, because an administrator may create them before the first start.
 std::string sign_of(const fs::path& data, const std::string& name, bool used) {
   if (!job_folders(data).empty()) return "jobs/";
   for (const char* other : {"admin.token", "schedules.json"})
@@ -50,7 +50,7 @@ std::string sign_of(const fs::path& data, const std::string& name, bool used) {
   return used ? "folder.json" : "";
 }
 
-// Empty: nothing is.
+// Empty if nothing is wrong.
 std::string fault_of(const fs::path& data, const std::string& name, bool used) {
   const fs::path file = data / name;
   if (has_content(file)) return {};

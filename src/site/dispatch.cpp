@@ -20,14 +20,14 @@ HttpResponse busy(const char* why) {
   return serve::response_of(refusal);
 }
 
-// What a job's nodes, or somebody else's server, have to answer: it takes as long as it takes.
+// Requests that a job's nodes or another server must answer, in a time that nobody knows.
 bool waits_for_others(const HttpRequest& request) {
   return request.route.find("/endpoints/") != std::string::npos ||
          request.route.ends_with("/enter") || request.route.ends_with("/terminal") ||
          request.route.find("/session/oidc") != std::string::npos;
 }
 
-// A person's token is none of the tester: who has one may what everybody may.
+// The tester ignores people's tokens: their owners may do what everybody may.
 void ask_tester_without_token(tester::Api& api, HttpRequest& request, std::string& who,
                               const HttpServer::Respond& respond) {
   request.headers.erase("authorization");
@@ -46,7 +46,7 @@ Dispatch::Dispatch(const Parts& parts)
     : parts_(parts),
       workers_(4, 1000),
       doormen_(parts.platform != nullptr ? 16 : 1, 500),
-      // All connections of one address can wait: they have a quarter of it.
+      // Room for all connections of one address, which get a quarter of it.
       clerk_(1, 4 * parts.connections) {}
 
 void Dispatch::take(HttpRequest request, const HttpServer::Respond& respond) {
@@ -69,7 +69,7 @@ void Dispatch::take(HttpRequest request, const HttpServer::Respond& respond) {
 }
 
 std::function<void()> Dispatch::work_of(const VisitPtr& visit) {
-  // Where the platform has no pages, the first one is the tester's.
+  // If the platform has no pages, the first page is the tester's.
   const bool of_platform = parts_.platform != nullptr && rest::Rest::takes(visit->request) &&
                            (visit->request.path != "/" || parts_.has_pages);
   return [this, visit, of_platform] {
@@ -80,7 +80,7 @@ std::function<void()> Dispatch::work_of(const VisitPtr& visit) {
       side->rest.handle(request, visit->who, respond);
     else if (side != nullptr && side->rest.knows_token(request))
       ask_tester_without_token(parts_.tester, request, visit->who, respond);
-    else  // The pages of tests are everybody's who is signed in; the API has its own tokens.
+    else  // Everybody who is signed in may see the tests' pages; the API has tokens.
       parts_.tester.handle(request, visit->who, respond,
                            side != nullptr && !request.path.starts_with("/api/")
                                ? side->rest.signed_in(request)
@@ -104,7 +104,7 @@ void Dispatch::refuse(const VisitPtr& visit, HttpResponse response) {
   const auto shared = std::make_shared<HttpResponse>(std::move(response));
   if (clerk_.post(visit->request.address, [visit, shared] { visit->answer(std::move(*shared)); }))
     return;
-  // The disk hangs, and they come and go. Nothing was done for them.
+  // The disk hangs while requests come and go. None of them has had any effect.
   if (!unwritten_.exchange(true))
     serve::log_error("the audit log is too slow: some refused requests are not in it");
   visit->respond(std::move(*shared));

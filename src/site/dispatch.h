@@ -13,33 +13,34 @@
 
 namespace assay::site {
 
-/// Takes every request of a server to who answers it. A line of the audit log is written before
-/// its answer is sent, never in the server's own thread: a disk that hangs keeps answers waiting,
-/// but no stream, no terminal and nobody who connects.
+/// Takes every request of a server to the code that answers it. The line of the audit log is
+/// written before the answer is sent, but never in the server's own thread: a disk that hangs
+/// delays answers, but not streams, terminals and new connections.
 class Dispatch {
  public:
   struct Parts {
     serve::AuditLog& audit;
     tester::Api& tester;
-    PlatformSide* platform = nullptr;  ///< none: the server is the tester alone
-    bool has_pages = false;            ///< else the first page is the tester's
-    std::size_t connections = 0;       ///< that there can be at the same time
+    PlatformSide* platform = nullptr;  ///< null: the server is only the tester
+    bool has_pages = false;            ///< otherwise the first page is the tester's
+    std::size_t connections = 0;       ///< the most at the same time
   };
   explicit Dispatch(const Parts& parts);
   Dispatch(const Dispatch&) = delete;
   Dispatch& operator=(const Dispatch&) = delete;
-  /// Finishes what is being answered, and drops what waits. The server's thread must have ended.
+  /// Finishes the requests that are being answered and drops those that wait. The server's thread
+  /// must have ended.
   ~Dispatch() = default;
 
-  /// For HttpServer: in its thread; does not block.
+  /// HttpServer calls this in its thread. Does not block.
   void take(serve::HttpRequest request, const serve::HttpServer::Respond& respond);
-  /// Does what answers a request, and was not asked for by one: apart from the server's thread.
+  /// Runs a task that belongs to no request, outside the server's thread.
   void call(std::function<void()> task);
-  /// From now on requests are told that the server is being stopped.
+  /// From now on, answers requests with the message that the server is stopping.
   void end() { ending_ = true; }
 
  private:
-  // A request on its way. Whoever answers it may outlive the dispatch.
+  // A request in progress. The code that answers it may outlive the dispatch.
   struct Visit {
     serve::AuditLog& audit;
     serve::HttpRequest request;
@@ -58,10 +59,10 @@ class Dispatch {
   Parts parts_;
   std::atomic<bool> ending_ = false;
   std::atomic<bool> unwritten_ = false;
-  // The last members: their threads use the others.
+  // These are last, because their threads use the other members.
   serve::WorkerPool workers_;
-  serve::WorkerPool doormen_;  // for what has to wait for others
-  serve::WorkerPool clerk_;    // writes down what the server's own thread has answered
+  serve::WorkerPool doormen_;  // for requests that wait for other machines
+  serve::WorkerPool clerk_;    // logs the answers of the server's own thread
 };
 
 }  // namespace assay::site

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kNoticesAtOnce = 100;
 
-// On the loopback address only names of this machine are taken: any other name that leads here is
-// somebody's trick on a browser. Elsewhere the operator may say which names there are.
+// On the loopback address, only names of this machine are accepted: any other name that leads here
+// is an attack on a browser (DNS rebinding). Elsewhere, the operator may list the names.
 std::vector<std::string> hosts_of(const ServeOptions& options) {
   std::vector<std::string> out;
   for (const std::string& name : options.names) out.push_back(to_lower(name));
@@ -27,7 +27,7 @@ std::vector<std::string> hosts_of(const ServeOptions& options) {
   return out;
 }
 
-// As its users see it, as far as that is known; else empty.
+// The server's address as its users see it; empty if unknown.
 std::string server_of(const ServeOptions& options) {
   const std::string host =
       options.names.empty() ? options.address : to_lower(options.names.front());
@@ -93,7 +93,7 @@ PlatformSide::PlatformSide(const ServeOptions& options, const std::filesystem::p
   });
 }
 
-// Who has a schedule may have been disabled or have left the team since.
+// The owner of a schedule may have been disabled or have left the team since.
 std::vector<jobs::JobId> PlatformSide::submit(const jobs::NewJob& job) {
   const auto owner = accounts.find(job.owner);
   if (!owner || owner->disabled ||

@@ -16,8 +16,8 @@
 
 namespace assay::site {
 
-/// The job platform of a server: everything but HTTP itself. Nothing runs before platform and
-/// schedules are started.
+/// The job platform of a server, except HTTP itself. Nothing runs until platform and schedules are
+/// started.
 struct PlatformSide {
   PlatformSide(const ServeOptions& options, const std::filesystem::path& data);
   PlatformSide(const PlatformSide&) = delete;
@@ -36,7 +36,7 @@ struct PlatformSide {
   rest::Context context;
   rest::Rest rest;
   std::vector<std::unique_ptr<Webhook>> webhooks;
-  std::shared_ptr<void> listening;  ///< the first to go: it calls the others, and none afterwards
+  std::shared_ptr<void> listening;  ///< destroyed first, because it calls the others
 
  private:
   std::vector<jobs::JobId> submit(const jobs::NewJob& job);

@@ -6,7 +6,7 @@
 
 namespace assay::site {
 
-/// What the tester has accepted, for the pages of the platform. Both must outlive it.
+/// The runs that the tester has accepted, for the platform's pages. Both must outlive the result.
 [[nodiscard]] rest::PushedRuns pushed_runs_of(tester::Records& records, tester::Uploads& uploads);
 
 }  // namespace assay::site

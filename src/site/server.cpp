@@ -44,7 +44,7 @@ std::string url_of(const ServeOptions& options, std::uint16_t port) {
                      options.address, v6 ? "]" : "", port);
 }
 
-// Signals are blocked before any thread is made, so that all threads inherit it.
+// Signals are blocked before the first thread starts, so that all threads inherit this.
 sigset_t block_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -68,7 +68,7 @@ tester::Prices prices_of(const ServeOptions& options) {
                                                     : options.config);
 }
 
-// What the tester keeps in the folder, with what is there already.
+// Opens what the tester keeps in the folder.
 struct TesterStore {
   TesterStore(const fs::path& data, const Say& say)
       : records(tester::open_records(data)), uploads(data) {
@@ -115,12 +115,12 @@ serve::HttpOptions http_options(const ServeOptions& options,
   http.connections = options.connections;
   if (options.engine) http.routes = rest::Rest::patterns();
   for (std::string& route : tester::Api::routes()) http.routes.push_back(std::move(route));
-  // A body that is a little too large gets an answer that explains it.
+  // A body that is slightly too large still gets an answer that says so.
   http.max_body = 2 * options.limits.part_bytes;
   return http;
 }
 
-// The platform of a folder that has what it needs; what it ran is not yet looked at.
+// Makes the platform of a checked folder, without looking at the jobs that it ran.
 std::unique_ptr<PlatformSide> open_platform(const ServeOptions& options, const fs::path& data,
                                             const platform::FolderOrigin& origin, const Say& say) {
   require_databases(data, origin.used);
@@ -157,7 +157,7 @@ void work_until_signal(const sigset_t& signals, Upkeep& upkeep) {
   }
 }
 
-// Nobody else comes; who is here gets an answer, within the time that there is.
+// Accepts no more connections, and answers the open requests as long as time remains.
 void answer_what_was_asked(HttpServer& server, tester::Judgements& judgements) {
   server.close();
   server.end_streams();
@@ -171,7 +171,8 @@ void answer_what_was_asked(HttpServer& server, tester::Judgements& judgements) {
 }  // namespace
 
 void run_server(const ServeOptions& options, const Say& say) {
-  // Each arena keeps what its threads once used: the most of any answer, for every worker.
+  // Every malloc arena keeps the most memory that its threads ever used, which is that of the
+  // largest answer, once for each worker.
   ::mallopt(M_ARENA_MAX, 2);
   const sigset_t signals = block_signals();
   const tester::Prices prices = prices_of(options);

@@ -15,7 +15,7 @@ namespace assay::site {
 
 namespace {
 
-// Twice as long until a renewed certificate is used: it is when it has settled.
+// A renewed certificate is used after twice this time, when its files have settled.
 constexpr Nanoseconds kLookAtCertificate = std::chrono::seconds(20);
 
 }  // namespace
@@ -63,7 +63,7 @@ void Upkeep::work(std::int64_t mono_ns) {
   }
   if (mono_ns < next_clean_ns_) return;
   next_clean_ns_ = mono_ns + every_ns_;
-  if (rounds_ && !rounds_->remove()) return;  // what else is old is so by the same clock
+  if (rounds_ && !rounds_->remove()) return;  // what else is old is judged by the same clock
   parts_.tester.expire();
   if (parts_.platform != nullptr) collect_code(*parts_.platform, parts_.data, parts_.say);
 }

@@ -15,26 +15,26 @@
 
 namespace assay::site {
 
-/// What a server does by itself, beside answering: removes what is kept no longer, and uses a
-/// certificate that was renewed. In the thread that calls it.
+/// A server's own work besides answering: it removes what is no longer kept, and takes a renewed
+/// certificate into use. Everything happens in the calling thread.
 class Upkeep {
  public:
   struct Parts {
     tester::Api& tester;
-    PlatformSide* platform = nullptr;   ///< none: the server is the tester alone
-    serve::TlsIdentity* tls = nullptr;  ///< none: without TLS
+    PlatformSide* platform = nullptr;   ///< null: the server is only the tester
+    serve::TlsIdentity* tls = nullptr;  ///< null without TLS
     std::filesystem::path data{};
     std::function<void(const std::string&)> say{};
-    std::function<bool()> ending{};  ///< whether the server was told to end: nothing more goes
+    std::function<bool()> ending{};  ///< whether the server is to end, so that removal stops
   };
-  /// Removes what is old each time `every` has passed; never before.
+  /// Removes what is old whenever `every` has passed, never earlier.
   Upkeep(Parts parts, std::chrono::milliseconds every, std::int64_t mono_ns);
 
-  /// Says what will be removed the first time, and what is to be known of the certificate.
+  /// Reports what will be removed the first time, and the certificate's state.
   void say_ahead();
-  /// How long nothing has to be done.
+  /// The time until something is due.
   [[nodiscard]] std::chrono::nanoseconds rest(std::int64_t mono_ns) const;
-  /// Does what is due.
+  /// Does everything that is due.
   void work(std::int64_t mono_ns);
 
  private:
@@ -44,12 +44,12 @@ class Upkeep {
   std::optional<platform::RetentionRounds> rounds_;
   std::int64_t every_ns_;
   std::int64_t look_ns_;        // between two looks at the certificate
-  std::int64_t next_clean_ns_;  // of a monotonic clock, as all of them
+  std::int64_t next_clean_ns_;  // all of these by the monotonic clock
   std::int64_t next_look_ns_;
-  std::vector<std::string> said_;  // of the certificate, at last
+  std::vector<std::string> said_;  // about the certificate, most recently
 };
 
-/// The uploads that no job needs any more go. A failure costs nothing but room, and is said.
+/// Removes uploads that no job needs any more. A failure only costs room, and is reported.
 void collect_code(PlatformSide& side, const std::filesystem::path& data,
                   const std::function<void(const std::string&)>& say);
 

@@ -19,15 +19,15 @@ namespace assay::site {
 namespace {
 
 constexpr Nanoseconds kMaxSleep = std::chrono::minutes(1);
-// When the outbox cannot be read: the database is locked, or the disk is full.
+// The pause after a failure to read the outbox, because the database is locked or the disk full.
 constexpr Nanoseconds kAfterFailedLook = std::chrono::seconds(10);
 constexpr std::size_t kAtOnce = 100;
 
-// Empty: nobody is told.
+// Empty: no notice.
 std::string event_of(const jobs::Notice& notice) {
   using enum jobs::State;
   if (notice.state == failed || notice.state == error) return "failed";
-  // Who stopped it himself knows of it.
+  // The person who stopped the job knows about it.
   const bool by_person =
       notice.cause == jobs::Cause::person || notice.cause == jobs::Cause::rejected;
   if (notice.state == killed && notice.cause != jobs::Cause::none && !by_person) return "stopped";
@@ -83,7 +83,7 @@ void Webhook::work(const std::stop_token& stop) {
       wait(std::min(options_.max_pause, kAfterFailedLook), stop, false);
       continue;
     }
-    // While nobody answers, news are of no use.
+    // While nothing answers, new notices change nothing.
     if (pause.count() > 0) wait(pause, stop, silence_.count() == 0);
   }
 }
@@ -92,7 +92,7 @@ std::vector<jobs::Notice> Webhook::due(std::int64_t& next_ns) {
   const std::int64_t now_ns = mono_now_ns();
   std::vector<jobs::Notice> out;
   std::int64_t after = 0;
-  // Past those that wait for their time: however many they are, they keep nobody waiting.
+  // Skips the notices that are not due: however many they are, they delay no other.
   while (out.size() < kAtOnce) {
     const std::vector<jobs::Notice> page = outbox_.untold(after);
     if (page.empty()) break;

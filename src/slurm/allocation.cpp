@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMaxIndex = 4096;
 
-/// The value of "key=value" in a line of words; empty: it is not there.
+/// The value of "key=value" in a line of words; empty if it is missing.
 std::string_view value_of(std::string_view line, std::string_view key) {
   for (const std::string_view word : split(line, ' '))
     if (word.starts_with(key) && word.size() > key.size() && word[key.size()] == '=')
@@ -17,7 +17,7 @@ std::string_view value_of(std::string_view line, std::string_view key) {
   return {};
 }
 
-/// "gpu:h200:2(IDX:0-1)": its indices.
+/// The indices in "gpu:h200:2(IDX:0-1)".
 std::string_view indices_of(std::string_view resources) {
   constexpr std::string_view kMark = "(IDX:";
   const std::size_t at = resources.find(kMark);
@@ -47,7 +47,7 @@ std::vector<NodeAllocation> parse_allocation(
     const std::function<std::vector<std::string>(const std::string&)>& expand) {
   std::vector<NodeAllocation> out;
   for (const std::string_view line : split(details, '\n')) {
-    // One line for nodes of which it has the same: "Nodes=n[1-2] CPU_IDs=0-1 Mem=0 GRES=".
+    // Nodes with equal shares have one line: "Nodes=n[1-2] CPU_IDs=0-1 Mem=0 GRES=".
     const std::string_view nodes = value_of(line, "Nodes");
     if (nodes.empty() || value_of(line, "CPU_IDs").empty()) continue;
     std::vector<int> devices = parse_indices(indices_of(value_of(line, "GRES")));

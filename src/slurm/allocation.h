@@ -12,7 +12,7 @@ namespace assay::slurm {
 /// A job's share of a node.
 struct NodeAllocation {
   std::string node{};
-  /// The numbers of its devices; if it has no generic resources, those of its processors.
+  /// The numbers of its devices, or of its processors if it has no generic resources.
   std::vector<int> devices{};
 
   bool operator==(const NodeAllocation&) const = default;
@@ -22,7 +22,7 @@ struct NodeAllocation {
   }
 };
 
-/// The nodes that a job has.
+/// A job's nodes.
 struct Allocation {
   std::string job{};
   std::vector<NodeAllocation> nodes{};
@@ -33,11 +33,11 @@ struct Allocation {
   }
 };
 
-/// "0-2,5": 0, 1, 2, 5. Empty for anything that is not such a list.
+/// Reads "0-2,5" as 0, 1, 2, 5. Anything else gives an empty list.
 [[nodiscard]] std::vector<int> parse_indices(std::string_view text);
 
-/// Reads `scontrol show job --details`. `expand` gives the names that a list such as "n[1-2]"
-/// stands for.
+/// Reads the output of `scontrol show job --details`. `expand` turns a list such as "n[1-2]" into
+/// names.
 [[nodiscard]] std::vector<NodeAllocation> parse_allocation(
     std::string_view details,
     const std::function<std::vector<std::string>(const std::string&)>& expand);

@@ -6,11 +6,10 @@
 
 namespace assay::slurm {
 
-/// Between the fields of a line that squeue or sinfo prints: names of jobs and reasons do not have
-/// it.
+/// Separates the fields of a line of squeue or sinfo. No job name and no reason contains it.
 inline constexpr char kFieldSeparator = '\x1f';
 
-/// The option --format for these fields.
+/// The option --format that prints these fields.
 [[nodiscard]] inline std::string format_of(std::span<const std::string_view> fields) {
   std::string out;
   for (const std::string_view field : fields) {

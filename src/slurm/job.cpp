@@ -16,7 +16,7 @@ namespace {
 constexpr auto kJobFields = std::to_array<std::string_view>(
     {"%i", "%T", "%r", "%u", "%P", "%D", "%N", "%V", "%S", "%e", "%Z", "%j"});
 
-// By their beginning: Slurm adds to some of them.
+// Compared as prefixes, because Slurm adds words to some of them.
 constexpr auto kReasons = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"Resources", "the nodes it needs are in use"},
     {"Priority", "other jobs come first"},

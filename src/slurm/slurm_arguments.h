@@ -5,53 +5,53 @@
 #include <utility>
 #include <vector>
 
-/// The command lines of Slurm's programs. Everything here is pure.
+/// The command lines of Slurm's programs. All functions are pure.
 namespace assay::slurm {
 
-/// Which jobs squeue is asked for; nothing given: all.
+/// The jobs to ask squeue for; by default all.
 struct JobFilter {
-  std::optional<unsigned> user{};  ///< by number
+  std::optional<unsigned> user{};  ///< a user id
   std::string name{};              ///< of the job
-  std::string id{};                ///< a component of a heterogeneous job, "17+1", is the whole one
+  std::string id{};                ///< "17+1", a component, stands for its whole heterogeneous job
 };
-/// Ended ones too, as far as slurmctld still knows them; parse_jobs() reads the answer.
+/// Includes ended jobs that slurmctld still knows; parse_jobs() reads the answer.
 [[nodiscard]] std::vector<std::string> squeue_argv(const JobFilter& which);
 
-/// All nodes; parse_nodes() reads the answer.
+/// Asks for all nodes; parse_nodes() reads the answer.
 [[nodiscard]] std::vector<std::string> sinfo_argv();
 
-/// sacct for a job that slurmctld has forgotten; parse_accounting() reads the answer.
+/// Asks sacct for a job that slurmctld has forgotten; parse_accounting() reads the answer.
 [[nodiscard]] std::vector<std::string> sacct_argv(const std::string& id);
 
-/// Nodes that a job, or a component of a heterogeneous one, is to have, with one task on each.
+/// The nodes to request for a job, or for a component of a heterogeneous one, with a task on each.
 struct AllocationRequest {
   std::string name{};  ///< of the job
   int nodes = 1;
   bool exclusive = false;
-  /// Options that are a name and a value ("partition", "gpu"); those without a value are left out.
+  /// Options with a name and a value ("partition", "gpu"); those with an empty value are omitted.
   std::vector<std::pair<std::string, std::string>> plain{};
-  std::vector<std::string> extra{};  ///< further arguments as they are
+  std::vector<std::string> extra{};  ///< further arguments, unchanged
 };
-/// What salloc and sbatch take for it.
+/// The arguments of salloc and sbatch for it.
 [[nodiscard]] std::vector<std::string> allocation_options(const AllocationRequest& request);
 
-/// A further step of a job that has its nodes.
+/// A further step of a job that already has its nodes.
 struct Step {
-  std::string job{};                   ///< empty: the one that srun is started in
+  std::string job{};                   ///< empty: the job in which srun runs
   std::optional<int> component{};      ///< of a heterogeneous job
-  int nodes = 1;                       ///< one task on each
-  std::string host{};                  ///< empty: the first nodes
-  std::vector<std::string> options{};  ///< further ones of srun
+  int nodes = 1;                       ///< with one task on each
+  std::string host{};                  ///< empty: the first nodes of the job
+  std::vector<std::string> options{};  ///< further options of srun
 };
-/// The srun of it, beside what runs there and without taking anything from that; the command
-/// follows.
+/// The srun for it, which runs beside other steps and takes no resources from them. The caller
+/// appends the command.
 [[nodiscard]] std::vector<std::string> srun_argv(const Step& step);
 
-/// A command on one node of a job. `id` may name a component of a heterogeneous job, "17+1".
+/// Runs a command on one node of a job. `id` may name a component of a heterogeneous job, "17+1".
 [[nodiscard]] std::vector<std::string> step_argv(const std::string& id, const std::string& host,
                                                  const std::vector<std::string>& argv);
 
-/// "17" of "17+1", which is a component of a heterogeneous job.
+/// Returns "17" for "17+1", a component of a heterogeneous job.
 [[nodiscard]] std::string whole_job(const std::string& id);
 
 }  // namespace assay::slurm

@@ -13,10 +13,10 @@ namespace assay::slurm {
 
 namespace {
 
-constexpr std::size_t kMostOutput = 64U << 20;  // 100,000 jobs of others
+constexpr std::size_t kMostOutput = 64U << 20;  // enough for 100,000 jobs
 constexpr std::size_t kMostWords = 300;
 
-// This machine may have no descriptor or process to spare for a moment: for who asks, that is the
+// This machine may have no descriptor or process to spare for a moment. To the caller, this is the
 // same as a slurmctld that does not answer.
 CommandResult call(const std::vector<std::string>& argv, Nanoseconds limit = kCommandLimit) {
   CommandOptions options;
@@ -43,7 +43,7 @@ std::string words_of(const std::string& program, const CommandResult& result,
   return said.starts_with(program) ? said : program + ": " + said;
 }
 
-/// Whether slurmctld was not heard at all; what it was asked may still come to pass.
+/// Whether slurmctld did not answer at all. It may still do what it was asked.
 bool is_away(const CommandResult& result) {
   constexpr auto kSigns = std::to_array<std::string_view>(
       {"Unable to contact slurm controller", "timed out", "Zero Bytes were transmitted",
@@ -60,7 +60,7 @@ NoAnswer silence_of(const std::string& program, const CommandResult& result, Nan
   return {words_of(program, result, limit), result.not_found};
 }
 
-/// Why something was not done.
+/// Why Slurm did not do something.
 template <class Result>
 Result not_done(const std::string& program, const CommandResult& result, Nanoseconds limit) {
   if (is_away(result)) return silence_of(program, result, limit);
@@ -104,8 +104,8 @@ Answer<std::vector<Job>> read_jobs(const JobFilter& which, const CommandResult& 
                                    Nanoseconds limit) {
   std::vector<Job> jobs = parse_jobs(result.out);
   if (result.ok()) return jobs;
-  // One job is known by its line, however squeue ended; one that slurmctld has forgotten is an
-  // error to squeue.
+  // A line about the job counts, however squeue ended. For a job that slurmctld has forgotten,
+  // squeue fails.
   if (!which.id.empty() &&
       (!jobs.empty() || result.err.find("Invalid job id") != std::string::npos))
     return jobs;
@@ -122,14 +122,14 @@ std::variant<Submitted, Refused, NoAnswer> submit(const std::vector<std::string>
                                                   const SubmitOptions& options) {
   std::vector<std::string> argv;
   if (options.environment) {
-    // sbatch gives its own environment to the job.
+    // sbatch passes its own environment on to the job.
     argv = {"env", "-i"};
     argv.insert(argv.end(), options.environment->begin(), options.environment->end());
   }
   argv.insert(argv.end(), {"sbatch", "--parsable"});
   argv.insert(argv.end(), args.begin(), args.end());
   const CommandResult result = call(argv, options.limit);
-  // "17" or "17;cluster"
+  // It prints "17" or "17;cluster".
   std::string id(trim(std::string_view(result.out).substr(0, result.out.find(';'))));
   if (result.ok() && !id.empty()) return Submitted{std::move(id)};
   return not_done<std::variant<Submitted, Refused, NoAnswer>>("sbatch", result, options.limit);

@@ -7,18 +7,18 @@
 
 namespace assay::slurm {
 
-/// The state of a job, by Slurm's names (squeue's %T, sacct's State).
+/// The states of a job, with Slurm's names (squeue's %T, sacct's State).
 enum class JobState {
-  unknown,  ///< of a Slurm that has more states than this list
+  unknown,  ///< a state that this list does not have
   pending,
-  configuring,  ///< its nodes are being made ready
+  configuring,  ///< Slurm prepares its nodes
   running,
   suspended,
   resizing,
   stopped,
   signaling,
   stage_out,
-  completing,  ///< its processes are being ended
+  completing,  ///< Slurm ends its processes
   requeued,
   requeue_fed,
   requeue_hold,
@@ -37,7 +37,7 @@ enum class JobState {
   revoked,
 };
 
-/// Without `unknown`, which Slurm never says.
+/// Without `unknown`, which is not a word of Slurm.
 constexpr auto enum_names(JobState) {
   using enum JobState;
   return std::to_array<EnumName<JobState>>({
@@ -68,11 +68,11 @@ constexpr auto enum_names(JobState) {
   });
 }
 
-/// Of what Slurm printed: sacct adds to some, "CANCELLED by 1000". Pure.
+/// Reads the state that Slurm printed. sacct adds words to some: "CANCELLED by 1000". Pure.
 [[nodiscard]] JobState parse_job_state(std::string_view text) noexcept;
 
-/// Whether something of the job runs or will. In a state that is not known it does: only what Slurm
-/// says to have ended has ended.
+/// Whether any part of the job runs or will run. This is assumed for an unknown state, because only
+/// Slurm can say that a job has ended.
 [[nodiscard]] bool is_active(JobState state) noexcept;
 
 }  // namespace assay::slurm

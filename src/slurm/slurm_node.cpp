@@ -15,11 +15,11 @@ namespace {
 constexpr auto kNodeFields =
     std::to_array<std::string_view>({"%N", "%T", "%c", "%G", "%u", "%R", "%E"});
 
-// In which nothing begins, and nothing will without somebody's help.
+// States in which no job begins until an administrator intervenes.
 constexpr auto kUnusable = std::to_array<std::string_view>(
     {"down", "drain", "fail", "error", "unknown", "maint", "inval", "blocked"});
 
-/// "gpu:h200:8(S:0-1),shard:4": the first of them.
+/// Reads the first resource of "gpu:h200:8(S:0-1),shard:4".
 void read_devices(std::string_view resources, Node& node) {
   const std::string_view first = resources.substr(0, resources.find_first_of("(,"));
   const auto parts = split(first, ':');
@@ -55,7 +55,7 @@ std::vector<Node> parse_nodes(std::string_view output) {
     }
     Node node;
     node.name = fields[0];
-    // A mark at the end says more: "idle*" does not answer, "idle~" is switched off to save power.
+    // A mark may follow: "idle*" does not answer, "idle~" is switched off to save power.
     std::string_view state = fields[1];
     while (!state.empty() && std::isalpha(static_cast<unsigned char>(state.back())) == 0) {
       if (state.back() == '*') node.answers = false;

@@ -6,30 +6,30 @@
 
 namespace assay::slurm {
 
-/// A node as sinfo shows it.
+/// A node, as sinfo shows it.
 struct Node {
   std::string name{};
   std::string state{};  ///< "idle", "mixed", "allocated", "draining", "drained", "down", …
-  bool answers = true;  ///< false: slurmctld does not hear from it
+  bool answers = true;  ///< false: slurmctld has lost contact with it
   int processors = 0;
-  // Its first generic resource with a count ("gpu:h200:8"):
-  std::string device_kind{};  ///< "gpu"; empty: it has none
-  std::string device_type{};  ///< "h200"; empty: it has no type
+  // The first generic resource that has a count ("gpu:h200:8"):
+  std::string device_kind{};  ///< "gpu"; empty if it has none
+  std::string device_type{};  ///< "h200"; empty if it has no type
   int devices = 0;
-  std::string reason{};     ///< why it is not used; empty: none is given
+  std::string reason{};     ///< why it is out of use; empty if no reason is given
   std::string reason_by{};  ///< the user who gave it
   std::vector<std::string> partitions{};
 
-  /// Whether somebody has taken it out of use: running jobs continue, no new ones begin.
+  /// Whether an administrator has taken it out of use: running jobs continue, but none begins.
   [[nodiscard]] bool drained() const noexcept { return state.starts_with("drain"); }
-  /// Whether jobs can begin there, now or when those before them have ended.
+  /// Whether jobs can begin there, now or after those that run.
   [[nodiscard]] bool usable() const noexcept;
 };
 
-/// What sinfo is asked, so that parse_nodes() can read its answer.
+/// The arguments with which sinfo prints what parse_nodes() reads.
 [[nodiscard]] std::string node_format();
 
-/// A node of several partitions is there once. Pure.
+/// Lists a node once, even if it belongs to several partitions. Pure.
 [[nodiscard]] std::vector<Node> parse_nodes(std::string_view output);
 
 }  // namespace assay::slurm

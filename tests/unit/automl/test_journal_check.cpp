@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "automl/experiment.h"
+#include "automl/experiment_events.h"
 #include "automl/journal_check.h"
 #include "automl/start_models.h"
+#include "core/files.h"
 
 namespace assay::automl {
 namespace {
@@ -101,6 +103,43 @@ TEST_F(Journal, EveryLineButClocksIsMissed) {
     const JournalCheck found = check();
     EXPECT_GT(found.missing.count + found.wrong.count, 0U) << whole[i].dump();
   }
+}
+
+TEST(ExperimentEvents, EveryOneIsDocumented) {
+  const std::string page = read_file(std::string(ASSAY_SOURCE_DIR) + "/docs/automl.md");
+  for (const std::string& name : enum_texts<journal::Event>())
+    EXPECT_THAT(page, HasSubstr("\n| `" + name + "` |")) << "not in the table of the journal";
+}
+
+TEST(ExperimentEvents, ALineThatIsNotOneHasTheDefaults) {
+  for (const Json& line : {Json(), Json(3), Json::array(), Json{{"event", 3}, {"at_s", "x"}}}) {
+    EXPECT_EQ(journal::event_of(line), std::nullopt);
+    EXPECT_EQ(journal::read<journal::Stamps>(line).at_s, 0);
+    EXPECT_EQ(journal::read<journal::Started>(line).trial, -1);
+  }
+}
+
+TEST(ExperimentEvents, AnEndWritesWhatIsKnownOfIt) {
+  EXPECT_EQ(dump_line(journal::line(3, journal::Ended{.trial = 2,
+                                                      .attempt = 1,
+                                                      .status = TrialStatus::lost,
+                                                      .reason = "the coordinator ended"})),
+            R"({"event":"ended","at_s":3.0,"trial":2,"attempt":1,"status":"lost",)"
+            R"("reason":"the coordinator ended","final":false})");
+  EXPECT_EQ(dump_line(journal::line(4, journal::Ended{.trial = 2,
+                                                      .attempt = 1,
+                                                      .worker = 0,
+                                                      .host = "a",
+                                                      .status = TrialStatus::ok,
+                                                      .final = true,
+                                                      .accuracy = 0.5,
+                                                      .epochs = 1,
+                                                      .trained = 8,
+                                                      .validated = 4,
+                                                      .seconds = 1})),
+            R"({"event":"ended","at_s":4.0,"trial":2,"attempt":1,"worker":0,"host":"a",)"
+            R"("status":"ok","reason":"","final":true,"accuracy":0.5,"epochs":1,"trained":8,)"
+            R"("validated":4,"seconds":1.0})");
 }
 
 TEST_F(Journal, ThatIsGoneIsMissing) {

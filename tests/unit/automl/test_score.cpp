@@ -63,7 +63,7 @@ TEST(Score, OfResNet50AgreesWithAIPerfsFiguresForOneEpoch) {
   EXPECT_EQ(per.aiperf_train, 23'053'458'315);
   EXPECT_EQ(per.aiperf_validate, 7'806'583'495);
   Json proposal = proposed(0, 0, 0);
-  proposal["per_sample"] = to_json(per);
+  proposal["per_sample"] = fields_to_json(per);
   const ExperimentRecord record =
       record_of({proposal, started(0, 0, 0), epoch(3600, 0, 1, 0.7, 1'280'000, 50'000), end(3600)});
   EXPECT_NEAR(record.final.operations / 2.989875581795e16, 1, 1e-12);
