@@ -1,6 +1,7 @@
 // Preloaded into every program of a "host" of the tests: its wall clock is off by
 // ASSAY_TEST_CLOCK_OFFSET_S seconds, its other clocks are as they are. Where
-// ASSAY_TEST_CLOCK_NODE is set, only in what runs on that node of Slurm.
+// ASSAY_TEST_CLOCK_NODE is set, only in what runs on that node of Slurm. Where
+// ASSAY_TEST_CLOCK_SET_AT is set, only from the moment on at which that file exists.
 
 #include <cstdlib>
 #include <cstring>
@@ -24,13 +25,19 @@ long offset_s() {
   return offset;
 }
 
+long offset_now_s() {
+  static const char* moment = std::getenv("ASSAY_TEST_CLOCK_SET_AT");
+  return moment == nullptr || ::access(moment, F_OK) == 0 ? offset_s() : 0;
+}
+
 }  // namespace
 
 extern "C" {
 
 int clock_gettime(clockid_t id, timespec* ts) noexcept {
   const long rc = ::syscall(SYS_clock_gettime, id, ts);
-  if (rc == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) ts->tv_sec += offset_s();
+  if (rc == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
+    ts->tv_sec += offset_now_s();
   return static_cast<int>(rc);
 }
 

@@ -266,6 +266,21 @@ TEST_F(Automl, TwoDevicesTrainOneTrial) {
   EXPECT_EQ(metrics.find("claimed"), std::string::npos) << metrics;
 }
 
+TEST_F(Automl, TwoGroupsOfANodeTrainTrialsOfTheirOwn) {
+  const CommandResult run =
+      assay({"run", suite("      max_trials: 4\n      devices_per_trial: 2\n", 4).string()}, 170s);
+  ASSERT_EQ(run.status.code, 0) << run.out << run.err;
+  const automl::ExperimentRecord done = record();
+  EXPECT_EQ(done.workers.size(), 2U);
+  EXPECT_EQ(finished(done).size(), 4U);
+  std::set<std::int64_t> groups;
+  for (const Json& event : automl::ExperimentJournal::read(experiment() / "journal.jsonl"))
+    if (event["event"] == "started") groups.insert(event["worker"].get<std::int64_t>());
+  EXPECT_EQ(groups, (std::set<std::int64_t>{0, 1})) << "one of them was idle";
+  const std::string metrics = dump_line(result()["cases"][0]["rounds"][0]["metrics"]);
+  EXPECT_EQ(metrics.find("claimed"), std::string::npos) << metrics;
+}
+
 // One of its two processes dies; the group is started again, as another part of the node's work.
 TEST_F(Automl, AGroupThatLostAProcessComesBack) {
   const pid_t pid = start({"run", suite("      max_trials: 5000\n      max_duration: 100s\n"

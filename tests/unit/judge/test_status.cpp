@@ -125,6 +125,21 @@ TEST(StalledRound, IsInvalid) {
   EXPECT_THAT(round.findings[0].advice, HasSubstr("rank0.out.log"));
 }
 
+TEST(StalledRound, AdvisesByItsCause) {
+  RankEvidence rank = constant_rank(0);
+  rank.exit = ExitStatus{std::nullopt, 9};
+  rank.ended_by = EndedBy::stall;
+  RoundEvidence evidence = with_status(RoundStatus::stalled, {rank});
+  const auto advice = [&] { return judge_round(case_plan(), evidence).findings[0].advice; };
+  EXPECT_THAT(advice(), AllOf(HasSubstr("what it waits for"), Not(HasSubstr("deadlock"))))
+      << "there is nobody to wait for";
+  evidence.reason = "rank 0 on n1 made no step for 5 s (last step 7, stopped by a signal)";
+  EXPECT_THAT(advice(), HasSubstr("kill -CONT"));
+  evidence.reason.clear();
+  evidence.ranks = {constant_rank(0), constant_rank(1)};
+  EXPECT_THAT(advice(), HasSubstr("deadlock"));
+}
+
 TEST(LostRound, IsIncompleteAndNamesTheHost) {
   std::vector<RankEvidence> ranks{constant_rank(0), constant_rank(1)};
   for (RankEvidence& rank : ranks) {
