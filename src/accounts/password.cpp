@@ -9,7 +9,7 @@
 #include "accounts/secret.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "core/utf8.h"
+#include "core/utf8_text.h"
 
 namespace assay::accounts {
 
@@ -49,7 +49,7 @@ const std::string& nobodys_hash() {
 }
 
 void check_password(std::string_view password) {
-  if (!is_text(password)) throw Error(ErrorKind::usage, "the password is not UTF-8 text");
+  if (!is_utf8_text(password)) throw Error(ErrorKind::usage, "the password is not UTF-8 text");
   if (password.size() > kMaxPassword)
     throw Error(ErrorKind::usage, fmt::format("the password has more than {} bytes", kMaxPassword));
   if (code_points(password) < kMinPassword)

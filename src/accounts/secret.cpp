@@ -7,7 +7,6 @@
 #include "core/error.h"
 #include "core/hex.h"
 #include "core/sha256.h"
-#include "core/utf8.h"
 
 namespace assay::accounts {
 
@@ -25,15 +24,6 @@ std::string new_secret() {
 
 std::string kept(std::string_view secret) {
   return sha256(secret);
-}
-
-bool is_text(std::string_view text) noexcept {
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0 || text[0] == '\0') return false;
-    text.remove_prefix(length);
-  }
-  return true;
 }
 
 bool same_secret(std::string_view one, std::string_view other) {

@@ -15,9 +15,6 @@ void prepare_sodium();
 /// How a secret is kept: it is random and long, so a plain hash cannot be turned back.
 [[nodiscard]] std::string kept(std::string_view secret);
 
-/// Whether it is UTF-8 without NUL characters.
-[[nodiscard]] bool is_text(std::string_view text) noexcept;
-
 /// Takes as long wherever they differ.
 [[nodiscard]] bool same_secret(std::string_view one, std::string_view other);
 

@@ -7,6 +7,7 @@
 #include "accounts/secret.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8_text.h"
 
 namespace assay::accounts {
 
@@ -26,7 +27,7 @@ void check_value(std::string_view value) {
     throw Error(ErrorKind::usage,
                 fmt::format("a secret has at most 32 KiB; this one has {} bytes", value.size()), {},
                 "it becomes a variable of the job's environment, which has no room for more");
-  if (!is_text(value))
+  if (!is_utf8_text(value))
     throw Error(ErrorKind::usage, "a secret is UTF-8 text without NUL characters", {},
                 "encode what is not text, such as with 'base64', and decode it in the job");
 }

@@ -21,7 +21,6 @@ namespace {
 
 using asio::ip::tcp;
 
-constexpr int kOfferBacklog = 64;
 constexpr std::size_t kGreetingBytes = 256;
 constexpr std::size_t kServedPiece = 256 << 10;
 // An error of accept (no descriptors left) would repeat at once.
@@ -29,37 +28,17 @@ constexpr std::chrono::milliseconds kAcceptPause{100};
 
 }  // namespace
 
-class FileOffer::Connection : public std::enable_shared_from_this<Connection> {
+class FileOffer::Connection : public LimitedConnection<Connection> {
  public:
   Connection(FileOffer& offer, tcp::socket socket)
-      : offer_(offer), socket_(std::move(socket)), deadline_(offer.loop_) {}
+      : LimitedConnection(std::move(socket)), offer_(offer) {}
 
   void start() {
     allow(kGreetingLimit);
     read();
   }
 
-  void close() {
-    asio::error_code ignored;
-    deadline_.cancel();
-    socket_.close(ignored);
-  }
-
  private:
-  void allow(std::chrono::seconds limit) {
-    deadline_.expires_after(limit);
-    deadline_.async_wait([self = weak_from_this()](const asio::error_code& ec) {
-      if (const auto connection = self.lock(); connection && !ec) connection->close();
-    });
-  }
-
-  // Also true for a socket that was closed while this call was queued: the offer may be gone.
-  bool over(const asio::error_code& ec) {
-    if (!ec && socket_.is_open()) return false;
-    close();
-    return true;
-  }
-
   void read() {
     socket_.async_read_some(asio::buffer(line_.data() + size_, line_.size() - size_),
                             [self = shared_from_this()](const asio::error_code& ec, std::size_t n) {
@@ -102,8 +81,6 @@ class FileOffer::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   FileOffer& offer_;
-  tcp::socket socket_;
-  asio::steady_timer deadline_;
   std::array<char, kGreetingBytes> line_{};
   std::size_t size_ = 0;
   std::uint64_t at_ = 0;
@@ -127,14 +104,8 @@ FileOffered FileOffer::offer(const OfferFileRequest& request) {
     return {0, request.path.string() + " is not whole"};
   asio::error_code ec;
   const tcp::endpoint at(asio::ip::make_address(request.address, ec), 0);
-  if (!ec) acceptor_.open(at.protocol(), ec);
-  if (!ec) ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
-  if (!ec) acceptor_.bind(at, ec);
-  if (!ec) acceptor_.listen(kOfferBacklog, ec);
-  if (ec) {
-    close();
-    return {0, "cannot listen on " + request.address + ": " + ec.message()};
-  }
+  if (!ec) ec = listen_at(acceptor_, at);
+  if (ec) return {0, "cannot listen on " + request.address + ": " + ec.message()};
   file_ = std::move(file);
   size_ = request.size;
   token_ = request.token;
@@ -151,9 +122,7 @@ void FileOffer::close() {
   over_.cancel();
   pause_.cancel();
   acceptor_.close(ignored);
-  for (const auto& weak : connections_)
-    if (const auto connection = weak.lock()) connection->close();
-  connections_.clear();
+  connections_.close_all();
   file_.reset();
 }
 
@@ -167,14 +136,9 @@ void FileOffer::accept() {
       });
       return;
     }
-    ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
-    std::erase_if(connections_, [](const auto& weak) { return weak.expired(); });
     // A client that has shown the token is not turned out for a stranger.
-    if (connections_.size() < kConnections) {
-      const auto connection = std::make_shared<Connection>(*this, std::move(socket));
-      connections_.push_back(connection);
-      connection->start();
-    }
+    if (connections_.count() < kConnections)
+      connections_.start(std::make_shared<Connection>(*this, std::move(socket)));
     accept();
   });
 }

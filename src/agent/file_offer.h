@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <string>
 
@@ -10,6 +9,7 @@
 #include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "agent/limited_connection.h"
 #include "agent/shared_file.h"
 #include "core/files.h"
 
@@ -49,7 +49,7 @@ class FileOffer {
   UniqueFd file_;
   std::uint64_t size_ = 0;
   std::string token_;
-  std::list<std::weak_ptr<Connection>> connections_;
+  OpenConnections<Connection> connections_;
 };
 
 }  // namespace assay::agent

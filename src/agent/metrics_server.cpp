@@ -17,7 +17,6 @@ namespace {
 
 using asio::ip::tcp;
 
-constexpr int kBacklog = 64;
 // How much a client's further input is drained after its answer; a reset would take the answer away
 // from it.
 constexpr std::size_t kDrainBytes = 65536;
@@ -36,33 +35,17 @@ std::string plain(std::string_view status, std::string_view text, std::string_vi
 
 }  // namespace
 
-class MetricsServer::Connection : public std::enable_shared_from_this<Connection> {
+class MetricsServer::Connection : public LimitedConnection<Connection> {
  public:
   Connection(MetricsServer& server, tcp::socket socket)
-      : server_(server), socket_(std::move(socket)), deadline_(server.loop_) {}
+      : LimitedConnection(std::move(socket)), server_(server) {}
 
   void start() {
-    deadline_.expires_after(kDeadline);
-    deadline_.async_wait([self = weak_from_this()](const asio::error_code& ec) {
-      if (const auto connection = self.lock(); connection && !ec) connection->close();
-    });
+    allow(kDeadline);
     read();
   }
 
-  void close() {
-    asio::error_code ignored;
-    deadline_.cancel();
-    socket_.close(ignored);
-  }
-
  private:
-  // Also true for a socket that was closed while this call was queued: the server may be gone.
-  bool over(const asio::error_code& ec) {
-    if (!ec && socket_.is_open()) return false;
-    close();
-    return true;
-  }
-
   void read() {
     socket_.async_read_some(
         asio::buffer(request_.data() + size_, request_.size() - size_),
@@ -122,8 +105,6 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
   }
 
   MetricsServer& server_;
-  tcp::socket socket_;
-  asio::steady_timer deadline_;
   std::array<char, kRequestBytes> request_{};
   std::size_t size_ = 0;
   std::size_t drained_ = 0;
@@ -146,16 +127,8 @@ std::string MetricsServer::listen(const std::string& endpoint) {
   asio::error_code ec;
   const auto address = asio::ip::make_address(parsed->address, ec);
   const tcp::endpoint at(address, static_cast<std::uint16_t>(parsed->port));
-  if (!ec) acceptor_.open(at.protocol(), ec);
-  if (!ec) ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
-  if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
-  if (!ec) acceptor_.bind(at, ec);
-  if (!ec) acceptor_.listen(kBacklog, ec);
-  if (ec) {
-    asio::error_code ignored;
-    acceptor_.close(ignored);
-    return "cannot listen on " + endpoint + ": " + ec.message();
-  }
+  if (!ec) ec = listen_at(acceptor_, at);
+  if (ec) return "cannot listen on " + endpoint + ": " + ec.message();
   endpoint_ = endpoint;
   port_ = acceptor_.local_endpoint(ec).port();
   accept();
@@ -167,9 +140,7 @@ void MetricsServer::close() {
   port_ = 0;
   pause_.cancel();
   acceptor_.close(ignored);
-  for (const auto& weak : connections_)
-    if (const auto connection = weak.lock()) connection->close();
-  connections_.clear();
+  connections_.close_all();
 }
 
 void MetricsServer::accept() {
@@ -192,16 +163,11 @@ void MetricsServer::accept() {
 }
 
 void MetricsServer::admit(tcp::socket socket) {
-  ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
-  std::erase_if(connections_, [](const auto& weak) { return weak.expired(); });
-  if (connections_.size() >= kConnections) {
-    if (const auto oldest = connections_.front().lock()) oldest->close();
-    connections_.pop_front();
+  if (connections_.count() >= kConnections) {
+    connections_.close_oldest();
     ++evicted_;
   }
-  const auto connection = std::make_shared<Connection>(*this, std::move(socket));
-  connections_.push_back(connection);
-  connection->start();
+  connections_.start(std::make_shared<Connection>(*this, std::move(socket)));
 }
 
 std::shared_ptr<const std::string> MetricsServer::page() {

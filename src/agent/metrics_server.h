@@ -3,13 +3,14 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
+
+#include "agent/limited_connection.h"
 
 namespace assay::agent {
 
@@ -51,7 +52,7 @@ class MetricsServer {
   int port_ = 0;
   asio::ip::tcp::acceptor acceptor_;
   asio::steady_timer pause_;
-  std::list<std::weak_ptr<Connection>> connections_;  // oldest first
+  OpenConnections<Connection> connections_;
   std::int64_t second_began_ns_ = 0;
   int in_second_ = 0;
   std::uint64_t requests_ = 0;

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/fnv1a.h"
 #include "core/parse_number.h"
 #include "core/process_name.h"
 #include "core/text.h"
@@ -53,11 +54,8 @@ std::string own_group() {
   return {};
 }
 
-// FNV-1a is the same in every build; used for names only.
 std::string name_hash(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
+  return fmt::format("{:016x}", fnv1a(text));
 }
 
 // assay.PIDNS.PID.START.HASH.RUN

@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/hex.h"
 #include "core/json.h"
+#include "entry/login_shell.h"
 #include "entry/round_ssh.h"
 
 namespace assay::agent {
@@ -25,14 +26,6 @@ namespace {
 
 constexpr auto kHostGrace = std::chrono::seconds(2);
 constexpr const char* kNobodyIsLeft = "the job's programs have ended on that node";
-
-// The user's login shell, found without directory services, which a static program cannot ask.
-std::string login_shell() {
-  const char* own = std::getenv("SHELL");
-  const std::string shell = own == nullptr ? "" : own;
-  const bool usable = shell.ends_with("sh") && ::access(shell.c_str(), X_OK) == 0;
-  return usable ? shell : "/bin/sh";
-}
 
 /// The process that keeps a container open for visitors.
 class VisitorHost {
@@ -174,7 +167,8 @@ void NodeVisitors::serve(const Relay& relay, const std::string& content) {
     const auto command =
         fields_from_json<entry::RemoteCommand>(parse_json(content, "command"), "command");
     SpawnOptions options = program_;
-    options.argv.push_back(login_shell());
+    const char* const shell = std::getenv("SHELL");
+    options.argv.push_back(entry::login_shell(shell == nullptr ? "" : shell));
     if (!command.command.empty()) options.argv.insert(options.argv.end(), {"-c", command.command});
     const auto program = std::make_shared<ServedProgram>(loop_, std::move(options), answer);
     served_[{relay.peer, relay.channel}] = program;

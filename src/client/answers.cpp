@@ -32,12 +32,6 @@ std::string words_at(const Json& json, const char* key) {
 
 }  // namespace
 
-std::int64_t NodeRow::used() const {
-  std::int64_t sum = 0;
-  for (const NodeUse& use : uses) sum += use.devices;
-  return sum;
-}
-
 JobRow read_row(const Json& json) {
   JobRow row;
   row.id = integer_at(json, "id", 0);
@@ -118,22 +112,6 @@ SessionAnswer read_session(const Json& json) {
   return session;
 }
 
-std::vector<NodeRow> read_nodes(const Json& json) {
-  std::vector<NodeRow> nodes;
-  for (const Json& node : list_at(json, "nodes")) {
-    NodeRow row{text_at(node, "name"),          text_at(node, "device_type"),
-                integer_at(node, "devices", 0), true_at(node, "available"),
-                true_at(node, "drained"),       text_at(node, "drained_by"),
-                text_at(node, "reason"),        true_at(node, "lost"),
-                text_at(node, "state"),         {}};
-    for (const Json& use : list_at(node, "uses"))
-      row.uses.push_back(
-          {integer_at(use, "job", 0), text_at(use, "owner"), integer_at(use, "devices", 0)});
-    nodes.push_back(std::move(row));
-  }
-  return nodes;
-}
-
 std::string read_trouble(const Json& json) {
   return text_at(json, "trouble");
 }
@@ -155,17 +133,6 @@ std::vector<QueueRow> read_queues(const Json& json) {
                       true_at(queue, "approval"), integer_at(queue, "waiting", 0),
                       integer_at(queue, "running", 0)});
   return queues;
-}
-
-std::vector<UsageRow> read_usage(const Json& json) {
-  std::vector<UsageRow> rows;
-  for (const Json& row : list_at(json, "usage"))
-    rows.push_back({text_at(row, "user"), text_at(row, "team"), text_at(row, "month"),
-                    text_at(row, "device_type"), integer_at(row, "jobs", 0),
-                    number_at(row, "device_hours", 0.0), number_at(row, "idle_device_hours"),
-                    number_at(row, "energy_kwh"), number_at(row, "unmetered_device_hours", 0.0),
-                    number_at(row, "unwatched_device_hours", 0.0)});
-  return rows;
 }
 
 LogPage read_log(const Json& json) {

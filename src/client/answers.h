@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "core/time.h"
+#include "jobs/cluster_answers.h"
 #include "jobs/job_state.h"
 #include "jobs/submission.h"
 
@@ -101,26 +102,6 @@ struct SessionAnswer {
   std::vector<std::string> teams{};
 };
 
-struct NodeUse {
-  jobs::JobId job = 0;
-  std::string owner{};
-  std::int64_t devices = 0;
-};
-struct NodeRow {
-  std::string name{};
-  std::string device_type{};
-  std::int64_t devices = 0;
-  bool available = false;
-  bool drained = false;
-  std::string drained_by{};
-  std::string reason{};
-  bool lost = false;
-  std::string state{};  ///< in the word of the engine's scheduler; empty: it has none
-  std::vector<NodeUse> uses{};
-
-  [[nodiscard]] std::int64_t used() const;
-};
-
 /// A job of the engine's scheduler that was not submitted to the server.
 struct OtherJobRow {
   std::string id{};
@@ -140,19 +121,6 @@ struct QueueRow {
   bool approval = false;  ///< somebody has to approve what is submitted
   std::int64_t waiting = 0;
   std::int64_t running = 0;
-};
-
-struct UsageRow {
-  std::string user{};
-  std::string team{};
-  std::string month{};
-  std::string device_type{};
-  std::int64_t jobs = 0;
-  double device_hours = 0;
-  std::optional<double> idle_device_hours{};  ///< nothing: not known
-  std::optional<double> energy_kwh{};         ///< nothing: not known
-  double unmetered_device_hours = 0;          ///< of which the energy does not know
-  double unwatched_device_hours = 0;          ///< of which nobody knows whether they were idle
 };
 
 struct LogLine {
@@ -186,12 +154,10 @@ struct JobNews {
 [[nodiscard]] std::vector<TimelineRow> read_timeline(const Json& json);
 [[nodiscard]] PreviewAnswer read_preview(const Json& json);
 [[nodiscard]] SessionAnswer read_session(const Json& json);
-[[nodiscard]] std::vector<NodeRow> read_nodes(const Json& json);
 /// Why what the server says of nodes and others' jobs may be out of date; empty: it is not.
 [[nodiscard]] std::string read_trouble(const Json& json);
 [[nodiscard]] std::vector<OtherJobRow> read_others(const Json& json);
 [[nodiscard]] std::vector<QueueRow> read_queues(const Json& json);
-[[nodiscard]] std::vector<UsageRow> read_usage(const Json& json);
 [[nodiscard]] LogPage read_log(const Json& json);
 [[nodiscard]] JobNews read_news(const Json& json);
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "client/event_stream.h"
+#include "core/any_fields.h"
 #include "core/json_access.h"
 #include "core/parse_number.h"
 #include "core/text.h"
@@ -173,9 +174,9 @@ LogText Client::log_text(jobs::JobId id, const LogQuery& query) const {
   return out;
 }
 
-Answer<std::vector<NodeRow>> Client::nodes() const {
+Answer<jobs::NodesAnswer> Client::nodes() const {
   Json json = connection_.ask({.path = "/nodes"});
-  return {read_nodes(json), json};
+  return {fields_from_any<jobs::NodesAnswer>(json), json};
 }
 
 Answer<std::vector<OtherJobRow>> Client::others() const {
@@ -200,9 +201,9 @@ Answer<std::vector<QueueRow>> Client::queues() const {
   return {read_queues(json), json};
 }
 
-Answer<std::vector<UsageRow>> Client::usage(const UsageQuery& query) const {
+Answer<jobs::UsageAnswer> Client::usage(const UsageQuery& query) const {
   Json json = connection_.ask({.path = "/usage", .query = query_of(query)});
-  return {read_usage(json), json};
+  return {fields_from_any<jobs::UsageAnswer>(json), json};
 }
 
 std::string Client::usage_csv(const UsageQuery& query) const {

@@ -87,12 +87,12 @@ class Client {
   /// All that there is now, faster than log(): `lines` does not count.
   [[nodiscard]] LogText log_text(jobs::JobId id, const LogQuery& query) const;
 
-  [[nodiscard]] Answer<std::vector<NodeRow>> nodes() const;
+  [[nodiscard]] Answer<jobs::NodesAnswer> nodes() const;
   void drain(const std::string& node, const std::string& reason) const;
   void undrain(const std::string& node) const;
   [[nodiscard]] Answer<std::vector<OtherJobRow>> others() const;
   [[nodiscard]] Answer<std::vector<QueueRow>> queues() const;
-  [[nodiscard]] Answer<std::vector<UsageRow>> usage(const UsageQuery& query) const;
+  [[nodiscard]] Answer<jobs::UsageAnswer> usage(const UsageQuery& query) const;
   [[nodiscard]] std::string usage_csv(const UsageQuery& query) const;
   /// Makes or changes a schedule that submits the job. The schedule, as the server has it.
   [[nodiscard]] Json put_schedule(const std::string& name, const std::string& cron,

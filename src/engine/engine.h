@@ -63,10 +63,9 @@ struct Way {
 
 /// What an engine can do, as data.
 struct Traits {
-  std::string name{};         ///< "embedded", "slurm"
-  bool has_queue = false;     ///< decides itself who runs when: jobs are handed to it at once
-  bool shows_others = false;  ///< knows of jobs that were not submitted here
-  bool drains = false;        ///< takes nodes out of use itself, and says why they are
+  std::string name{};      ///< "embedded", "slurm"
+  bool has_queue = false;  ///< decides itself who runs when: jobs are handed to it at once
+  bool drains = false;     ///< takes nodes out of use itself, and says why they are
 };
 
 /// How the scheduler of an engine that drains sees a node.

@@ -11,6 +11,7 @@
 #include "core/regular_file.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "engine/execution_event.h"
 #include "engine/sweep_execution.h"
 
 namespace assay::engine {
@@ -22,20 +23,6 @@ constexpr Nanoseconds kPatience = std::chrono::seconds(20);
 constexpr int kBeginPollMs = 5;
 constexpr int kSlowPollMs = 1000;
 constexpr std::size_t kLogShown = 500;
-
-jobs::Event event_of(const Execution& execution, jobs::EventKind kind, std::string detail = {}) {
-  jobs::Event event;
-  event.kind = kind;
-  event.attempt = execution.attempt;
-  event.detail = std::move(detail);
-  return event;
-}
-
-jobs::Event stopped_before_it_began(const Execution& execution) {
-  jobs::Event event = event_of(execution, jobs::EventKind::exited);
-  event.exit.ending = jobs::Ending::interrupted;
-  return event;
-}
 
 std::map<std::string, int> capacities(const std::vector<EmbeddedNode>& nodes) {
   std::map<std::string, int> out;
@@ -374,7 +361,7 @@ bool ExecutionWatch::step_starting(const Execution& execution, Live& live, Repor
   live.process.reap();
   reports.emplace_back(
       execution, live.stop.wanted()
-                     ? stopped_before_it_began(execution)
+                     ? interrupted(execution)
                      : event_of(execution, jobs::EventKind::engine_error,
                                 late ? "the controller did not begin in time"
                                      : "the controller ended at once: " + end_of_log(live.folder)));

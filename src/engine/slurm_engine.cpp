@@ -25,7 +25,7 @@ SlurmEngine::SlurmEngine(SlurmEngineOptions options) : options_(std::move(option
 SlurmEngine::~SlurmEngine() = default;
 
 Traits SlurmEngine::traits() const {
-  return {.name = "slurm", .has_queue = true, .shows_others = true, .drains = true};
+  return {.name = "slurm", .has_queue = true, .drains = true};
 }
 
 void SlurmEngine::report_to(Reporter reporter) {

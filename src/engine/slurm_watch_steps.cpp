@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "core/time.h"
+#include "engine/execution_event.h"
 #include "engine/slurm_watch.h"
 #include "slurm/slurm_commands.h"
 
@@ -31,20 +32,6 @@ constexpr Nanoseconds kStartWait = std::chrono::seconds(5);
 // For a controller whose job has ended, as Slurm says: a file system may be slow to tell.
 constexpr Nanoseconds kGoneLimit = std::chrono::minutes(1);
 
-jobs::Event slurm_event(const Order& order, jobs::EventKind kind, std::string detail = {}) {
-  jobs::Event event;
-  event.kind = kind;
-  event.attempt = order.execution.attempt;
-  event.detail = std::move(detail);
-  return event;
-}
-
-jobs::Event interrupted(const Order& order) {
-  jobs::Event event = slurm_event(order, jobs::EventKind::exited);
-  event.exit.ending = jobs::Ending::interrupted;
-  return event;
-}
-
 slurm::Allocation allocation_of(const ExecutionFolder& folder) {
   slurm::Allocation allocation = folder.allocation().value_or(slurm::Allocation{});
   if (const auto beginning = folder.beginning()) allocation.job = beginning->slurm_job;
@@ -58,7 +45,7 @@ jobs::WallTime wall_of(std::int64_t seconds) {
 
 jobs::Event began(const Order& order, jobs::EventKind kind, const slurm::Allocation& allocation,
                   const std::vector<slurm::Job>& jobs) {
-  jobs::Event event = slurm_event(order, kind, "Slurm job " + allocation.job);
+  jobs::Event event = event_of(order.execution, kind, "Slurm job " + allocation.job);
   for (const slurm::NodeAllocation& node : allocation.nodes)
     event.placement.push_back({node.node, static_cast<int>(node.devices.size())});
   if (!jobs.empty() && jobs.front().state != slurm::JobState::pending)
@@ -228,7 +215,7 @@ void SlurmWatch::step(const LivePtr& live) {
     case SlurmMove::say_found:
       return say_it_runs(live, jobs::EventKind::found, jobs);
     case SlurmMove::say_not_found:
-      return report_end(live, {slurm_event(live->order, jobs::EventKind::not_found)});
+      return report_end(live, {event_of(live->order.execution, jobs::EventKind::not_found)});
     case SlurmMove::call_off:
       return call_off(live, jobs);
     case SlurmMove::finish:
@@ -306,9 +293,9 @@ void SlurmWatch::call_off(const LivePtr& live, const std::vector<slurm::Job>& jo
   }
   const bool cancelled = !jobs.empty() && jobs.front().state == slurm::JobState::cancelled;
   if (stopped)
-    report_end(live, {interrupted(live->order)});
+    report_end(live, {interrupted(live->order.execution)});
   else if (recalled && !cancelled)
-    report_end(live, {slurm_event(live->order, jobs::EventKind::not_found)});
+    report_end(live, {event_of(live->order.execution, jobs::EventKind::not_found)});
   else
     report_end(live, events_of_loss(*live, jobs));
 }
@@ -317,12 +304,13 @@ SlurmWatch::Events SlurmWatch::events_of_loss(const Live& live,
                                               const std::vector<slurm::Job>& jobs) const {
   using enum jobs::EventKind;
   if (jobs.empty())
-    return {slurm_event(live.order, engine_error, "Slurm has lost its job before that began")};
+    return {
+        event_of(live.order.execution, engine_error, "Slurm has lost its job before that began")};
   const slurm::Job& job = jobs.front();
   if (job.state == slurm::JobState::cancelled) {
-    jobs::Event killed = slurm_event(live.order, kill_asked, slurm::describe_end(job));
+    jobs::Event killed = event_of(live.order.execution, kill_asked, slurm::describe_end(job));
     killed.who = "Slurm";
-    return {killed, interrupted(live.order)};
+    return {killed, interrupted(live.order.execution)};
   }
   const std::string code = slurm::exit_code_of(job.id);
   std::string words = fmt::format("Slurm job {} ended before its controller began: {}", job.id,
@@ -335,7 +323,7 @@ SlurmWatch::Events SlurmWatch::events_of_loss(const Live& live,
   else if (code == std::to_string(kNoProgramCode))
     words = fmt::format("{} is not there on {}: Assay must be installed on all nodes of Slurm",
                         (options_.bindir / "assay").string(), job.node_list);
-  return {slurm_event(live.order, engine_error, std::move(words))};
+  return {event_of(live.order.execution, engine_error, std::move(words))};
 }
 
 void SlurmWatch::finish(const LivePtr& live, std::vector<slurm::Job> jobs) {

@@ -1,13 +1,9 @@
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -17,6 +13,7 @@
 #include "core/text.h"
 #include "core/time.h"
 #include "entry/frame.h"
+#include "entry/login_shell.h"
 #include "entry/node_command.h"
 #include "entry/round_watch.h"
 
@@ -27,26 +24,6 @@ namespace {
 constexpr Nanoseconds kHangUpGrace = std::chrono::seconds(2);
 // How long to read an ended program's pipes, which others may hold open.
 constexpr Nanoseconds kDrainLimit = std::chrono::milliseconds(300);
-
-/// The user's shell in /etc/passwd, or empty. The agent is a static program, in which getpwuid
-/// would load the name services of the node's C library, perhaps of another version. Users of a
-/// directory service get SHELL from sshd.
-std::string login_shell() {
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  const std::unique_ptr<std::FILE, Close> users(std::fopen("/etc/passwd", "re"));
-  if (!users) return {};
-  while (const passwd* user = ::fgetpwent(users.get()))
-    if (user->pw_uid == ::getuid()) return user->pw_shell;
-  return {};
-}
-
-std::string shell_of(const RankPlace& place) {
-  std::string shell = place.variable("SHELL");
-  if (shell.empty()) shell = login_shell();
-  return !shell.empty() && ::access(shell.c_str(), X_OK) == 0 ? shell : "/bin/sh";
-}
 
 void send(FrameKind kind, std::string_view content) {
   const std::string bytes = frame_bytes(kind, content);
@@ -71,7 +48,7 @@ class EnteredProgram {
  public:
   EnteredProgram(const ProgramRequest& request, const RankPlace& place) {
     std::vector<std::string> argv = request.argv;
-    const std::string shell = shell_of(place);
+    const std::string shell = login_shell(place.variable("SHELL"));
     if (argv.empty()) argv = {shell};
     SpawnOptions options{.argv = std::move(argv),
                          .env = place.env,

@@ -37,7 +37,7 @@ bool read_pieces(const std::filesystem::path& path,
 
 }  // namespace
 
-bool is_plain_name(std::string_view name) noexcept {
+bool is_plain_path(std::string_view name) noexcept {
   if (name.empty() || name.size() > 4096) return false;
   if (std::ranges::any_of(name,
                           [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; }))
@@ -52,7 +52,7 @@ bool is_plain_name(std::string_view name) noexcept {
 }
 
 bool is_sound(const FileRecord& record) noexcept {
-  return is_plain_name(record.name) && is_hash(record.sha256);
+  return is_plain_path(record.name) && is_hash(record.sha256);
 }
 
 void FileHash::append(std::string_view bytes) noexcept {

@@ -39,7 +39,7 @@ struct FileRecord {
 
 /// Whether a name from a list stays below its folder: not empty, not absolute, no empty, "." or
 /// ".." part, no control characters. Must be checked before opening a name that others wrote.
-[[nodiscard]] bool is_plain_name(std::string_view name) noexcept;
+[[nodiscard]] bool is_plain_path(std::string_view name) noexcept;
 
 /// Whether a record is well-formed: a plain name and a hash of 64 lower-case hex digits.
 [[nodiscard]] bool is_sound(const FileRecord& record) noexcept;

@@ -63,7 +63,6 @@ struct Running {
 
   void fail() {
     if (!outcome.thrown) outcome.thrown = std::current_exception();
-    outcome.resumable = false;
   }
 };
 

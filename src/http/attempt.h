@@ -17,8 +17,6 @@ struct Outcome {
   CURLcode code = CURLE_OK;
   std::string cause;      ///< libcurl's message unless code is CURLE_OK
   bool was_sent = false;  ///< part of the request may have reached the server
-  bool resumable =
-      true;  ///< false if this side failed (file, receiver), so that another try is pointless
   std::exception_ptr thrown;
   Response response;
 };

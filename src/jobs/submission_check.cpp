@@ -9,7 +9,7 @@
 #include "core/rendezvous_flavor.h"
 #include "core/text.h"
 #include "core/units.h"
-#include "core/utf8.h"
+#include "core/utf8_text.h"
 #include "jobs/job_array.h"
 #include "jobs/submission.h"
 
@@ -37,15 +37,6 @@ constexpr Nanoseconds kMaxKeep = std::chrono::hours(24 * 7);
 
 std::string shown(std::string_view text) {
   return "'" + ellipsize(printable(text), 60) + "'";
-}
-
-bool is_utf8_text(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0 || text[0] == '\0') return false;
-    text.remove_prefix(length);
-  }
-  return true;
 }
 
 bool is_letter(char c) {

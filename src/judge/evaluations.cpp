@@ -3,13 +3,11 @@
 #include <algorithm>
 
 #include "judge/round_context.h"
+#include "judge/stamp.h"
 
 namespace assay::judge {
 
 namespace {
-
-// time_ms is truncated to milliseconds on both sides of a comparison.
-constexpr double kSameTime_s = 2e-3;
 
 /// Adds what a track's steps trained before each of `starts`, which are in order.
 void add_trained(const RoundContext& round, const RankEvidence& rank, const StepTrack& track,
@@ -20,7 +18,8 @@ void add_trained(const RoundContext& round, const RankEvidence& rank, const Step
   std::size_t next = 0;
   for (const Step& step : track.steps) {
     const auto at = clock.at(step.at);
-    while (at && next < starts.size() && *at > starts[next] + kSameTime_s) before[next++] += sum;
+    while (at && next < starts.size() && *at > starts[next] + kStampResolution_s)
+      before[next++] += sum;
     sum += by_samples ? step.samples : static_cast<double>(step.count);
   }
   for (; next < starts.size(); ++next) before[next] += sum;

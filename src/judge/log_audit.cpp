@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "core/units.h"
+#include "judge/stamp.h"
 #include "perflog/finished.h"
 #include "stats/descriptive.h"
 
@@ -220,9 +221,7 @@ void LogAuditor::see_values(const perflog::Event& event, const Stamp& at) {
 
 // A pause ends with its event and began after the rank's previous end of something.
 void LogAuditor::see_pause(const perflog::Event& event, const Stamp& at, double seconds) {
-  // time_ms is truncated to milliseconds; NTP slews by up to 500 ppm.
-  constexpr double kStampSlack_s = 2e-3;
-  constexpr double kSlewShare = 1e-3;
+  constexpr double kSlewShare = 1e-3;  // NTP slews by up to 500 ppm
   if (!one_writer_ || !at.known()) return;
   LoggedEvent since = ended_;
   if (event.kind == perflog::EventKind::phase) {
@@ -242,7 +241,7 @@ void LogAuditor::see_pause(const perflog::Event& event, const Stamp& at, double 
   else
     return;
   const double excess = seconds - std::max(room, 0.0);
-  const double allowed = kStampSlack_s + kSlewShare * seconds + rounding_of(seconds);
+  const double allowed = kStampResolution_s + kSlewShare * seconds + rounding_of(seconds);
   if (excess <= allowed || excess <= audit_.pause_excess_s) return;
   audit_.pause_excess_s = excess;
   audit_.pause_room_s = room;

@@ -10,14 +10,12 @@
 #include "judge/evaluations.h"
 #include "judge/rank_log.h"
 #include "judge/round_context.h"
+#include "judge/stamp.h"
 #include "stats/series.h"
 
 namespace assay::judge {
 
 namespace {
-
-// time_ms is truncated to milliseconds on both sides of a comparison.
-constexpr double kResolution = 2e-3;
 
 constexpr std::array<std::string_view, 5> kPrefixes{"eval_", "final_", "val_", "test_", "best_"};
 
@@ -130,7 +128,7 @@ EvaluationWindows evaluation_windows(const Timeline& timeline, const RankEvidenc
   EvaluationWindows out;
   for (const Evaluation& evaluation : rank.log.evaluations) {
     const auto end = timeline.at(rank, evaluation.at);
-    if (!end || *end > train.end + kResolution) continue;
+    if (!end || *end > train.end + kStampResolution_s) continue;
     if (!evaluation.seconds) {
       out.untimed.push_back(*end);
       continue;
@@ -150,7 +148,7 @@ std::vector<Window> checkpoint_windows(const Timeline& timeline, const RankEvide
   const RankClock clock = timeline.clock(rank);
   for (const LoggedPhase& phase : rank.log.phases) {
     const auto end = phase.part == TimePart::checkpoint ? clock.at(phase.at) : std::nullopt;
-    if (end && *end > train.start && *end <= train.end + kResolution)
+    if (end && *end > train.start && *end <= train.end + kStampResolution_s)
       out.push_back({*end - phase.seconds, *end});
   }
   join_overlapping(out);

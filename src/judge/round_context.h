@@ -35,7 +35,6 @@ struct RoundContext {
   /// Training restarted within a rank: no steps are then steady, since the time between the
   /// attempts would be in none of them.
   bool began_again = false;
-  double steady_samples = 0;  ///< all ranks' in `steady`, including those of stalls; 0: unknown
 
   RoundContext(const plan::CasePlan& p, const RoundEvidence& e)
       : plan(p), evidence(e), timeline(e) {}

@@ -8,6 +8,9 @@ namespace assay::judge {
 
 inline constexpr std::int64_t kNoTime = perflog::Event::kMissing;
 
+/// time_ms is truncated to milliseconds, on both sides of a comparison.
+inline constexpr double kStampResolution_s = 2e-3;
+
 /// When a rank logged something, on the clocks that its line carries (kNoTime for a missing one).
 struct Stamp {
   std::int64_t mono_us = kNoTime;

@@ -8,6 +8,7 @@
 #include "catalog/metrics.h"
 #include "core/text.h"
 #include "judge/round_context.h"
+#include "judge/stamp.h"
 #include "judge/step_intervals.h"
 #include "stats/bootstrap.h"
 #include "stats/descriptive.h"
@@ -23,8 +24,6 @@ using stats::Settling;
 constexpr double kSameJobTime = 0.02;
 /// A process that logged steps for a smaller part of the longest log's time is left out.
 constexpr double kMinLogged = 0.1;
-/// time_ms is truncated to milliseconds.
-constexpr double kStampResolution_s = 2e-3;
 
 /// The steps of one process and its steady ones: intervals [first, end) without stalls.
 struct StepSeries {
@@ -358,17 +357,6 @@ void add_waits(RoundContext& round, const std::vector<StepSeries>& all, const Ou
       outcome.origin, both(ideal_bubble(round.evidence.ranks[all.front().rank].log), outcome.note));
 }
 
-double samples_within(const RoundContext& round, const std::vector<StepSeries>& all) {
-  const std::vector<std::size_t> sources = sample_sources(round);
-  double sum = 0;
-  for (const StepSeries& series : all) {
-    if (std::ranges::find(sources, series.rank) == sources.end()) continue;
-    for (std::size_t i = series.state.first; i < series.state.end; ++i)
-      sum += series.step_of(series.intervals[i]).samples;
-  }
-  return sum;
-}
-
 // Kept for comparisons with other rounds; merging neighbors preserves what those need.
 constexpr std::size_t kKeptSteps = 128;
 constexpr std::size_t kKeptSeries = 64;
@@ -425,7 +413,6 @@ void compute_steady(RoundContext& round) {
   }
   if (window.length() <= 0) return;
   round.steady = window;
-  round.steady_samples = samples_within(round, all);
 }
 
 }  // namespace assay::judge

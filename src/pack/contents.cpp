@@ -96,7 +96,7 @@ void HeadReader::take_line(std::string_view line) {
            "use the version of Assay that packed it, or a newer one");
   } else if (lines_ == 1) {
     contents_.run_id = number(kRun);
-    if (!evidence::is_plain_name(contents_.run_id) ||
+    if (!evidence::is_plain_path(contents_.run_id) ||
         contents_.run_id.find('/') != std::string::npos)
       fail("the run has a name that no folder can have: '" +
            printable(ellipsize(contents_.run_id, 60)) + "'");
@@ -117,7 +117,7 @@ void HeadReader::take_file(std::string_view line) {
          printable(ellipsize(line, 60)) + "'");
   PackedFile file{std::string(line.substr(space + 1)), *bytes};
   const std::string shown = "'" + printable(ellipsize(file.path, 200)) + "'";
-  if (!evidence::is_plain_name(file.path)) fail("a path that leaves the folder: " + shown);
+  if (!evidence::is_plain_path(file.path)) fail("a path that leaves the folder: " + shown);
   if (!contents_.files.empty() && contents_.files.back().path >= file.path)
     fail(contents_.files.back().path == file.path
              ? "a path is there twice: " + shown

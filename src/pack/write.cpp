@@ -11,7 +11,7 @@
 #include "core/run_layout.h"
 #include "core/sha256.h"
 #include "core/text.h"
-#include "core/utf8.h"
+#include "core/utf8_text.h"
 #include "evidence/file_record.h"
 #include "pack/contents.h"
 #include "pack/packed_run.h"
@@ -28,15 +28,6 @@ constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 // Small files share a piece of this many bytes, because they compress less individually.
 constexpr std::size_t kGroupBytes = std::size_t{64} << 10;
 
-bool is_text(std::string_view name) {
-  while (!name.empty()) {
-    const std::size_t length = utf8_length(name);
-    if (length == 0) return false;
-    name.remove_prefix(length);
-  }
-  return true;
-}
-
 bool belongs(const std::string& path) {
   const layout::RunFile* known = layout::find_run_file(path);
   return known == nullptr || known->role != layout::FileRole::control;
@@ -51,7 +42,7 @@ void collect(const fs::path& run, Written& out) {
       out.left_out.push_back(path);
       continue;
     }
-    if (!evidence::is_plain_name(path) || !is_text(path))
+    if (!evidence::is_plain_path(path) || !is_utf8_text(path))
       throw Error(ErrorKind::environment, "the name of a file is not text, so it cannot be packed",
                   (run / printable(path)).string(), "rename it, or move it out of the run");
     out.contents.files.push_back({path, entry->file_size()});

@@ -387,10 +387,7 @@ Suite read_suite(const Node& root) {
     suite.vendor = vendor->nonempty_text();
     suite.vendor_node = *vendor;
   }
-  if (const Node* cluster = map.find("cluster")) {
-    suite.cluster = read_cluster(*cluster);
-    suite.cluster_node = *cluster;
-  }
+  if (const Node* cluster = map.find("cluster")) suite.cluster = read_cluster(*cluster);
   if (const Node* telemetry = map.find("telemetry")) suite.telemetry = read_telemetry(*telemetry);
   if (const Node* container = map.find("container")) suite.container = read_container(*container);
   if (const Node* baseline = map.find("baseline"); baseline != nullptr && !baseline->is_off())

@@ -83,7 +83,6 @@ struct Suite {
   std::string vendor = kProcessors;
   config::Node vendor_node;  ///< where the vendor was named; null: the default applies
   Cluster cluster;
-  config::Node cluster_node;
   Telemetry telemetry;
   std::map<std::string, std::string> submission;
   config::Node baseline;               ///< the file for the plan to read; null: none

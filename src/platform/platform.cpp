@@ -263,8 +263,8 @@ void Platform::rename(jobs::JobId id, const std::string& name) {
 }
 
 void Platform::remove(jobs::JobId id) {
-  const std::filesystem::path folder = state_->folder_of(id);
-  const std::filesystem::path removed = state_->removed_folder_of(id);
+  const std::filesystem::path folder = state_->folders.of(id);
+  const std::filesystem::path removed = state_->folders.removed(id);
   std::error_code ec;
   {
     const std::lock_guard guard(state_->mutex);
@@ -300,7 +300,7 @@ KeptUntil Platform::kept_until(jobs::WallTime ended_ns) {
 }
 
 std::string Platform::logs_removed_at(jobs::JobId id) {
-  return logs_removal(state_->folder_of(id)).at;
+  return logs_removal(state_->folders.of(id)).at;
 }
 
 void Platform::visit_old(const std::function<RetentionPolicy()>& policy, jobs::WallTime now_ns,
@@ -341,7 +341,7 @@ Removal Platform::remove_old(jobs::WallTime now_ns, bool only_count,
   visit_old([&] { return settings().retention; }, now_ns,
             [&](const jobs::JobRow& row, bool all) {
               if (stop && stop()) return Visited::stop;
-              const std::filesystem::path folder = state_->folder_of(row.id);
+              const std::filesystem::path folder = state_->folders.of(row.id);
               try {
                 if (all) {
                   if (!only_count) remove(row.id);
@@ -371,7 +371,7 @@ RemovalAhead Platform::would_remove(const RetentionPolicy& policy, jobs::WallTim
                 out.whole = false;
                 return Visited::stop;
               }
-              if (!all && logs_removal(state_->folder_of(row.id)).finished) return Visited::stays;
+              if (!all && logs_removal(state_->folders.of(row.id)).finished) return Visited::stays;
               ++(all ? out.jobs : out.logs);
               if (auto& first = all ? out.first_jobs : out.first_logs; first.size() < named)
                 first.push_back(row);
@@ -445,7 +445,7 @@ std::filesystem::path Platform::run_of(jobs::JobId id, int attempt) {
     if (job) attempt = job->life.attempt;
   }
   if (attempt <= 0) return {};
-  return engine::ExecutionFolder(state_->folder_of(id, attempt)).run();
+  return engine::ExecutionFolder(state_->folders.of(id, attempt)).run();
 }
 
 engine::Way Platform::enter(jobs::JobId id, const std::string& node,

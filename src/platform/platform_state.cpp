@@ -3,21 +3,12 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
-#include <new>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/stat.h>
 
-#include "core/file_lock.h"
-#include "core/parse_number.h"
-#include "core/processors.h"
-#include "core/time.h"
 #include "database/database.h"
-#include "engine/execution_folder.h"
 #include "jobs/job_snapshot.h"
-#include "platform/device_activity.h"
 
 namespace assay::platform {
 
@@ -25,15 +16,8 @@ namespace {
 
 // A clock that was set, or a node that is back, is noticed by then.
 constexpr Nanoseconds kMaxWait = std::chrono::seconds(10);
-// After the disk was full, or the database locked.
-constexpr Nanoseconds kAfterFailure = std::chrono::seconds(1);
 
-constexpr jobs::JobId kMaxNumber = 1'000'000'000'000;  // a folder of more is no job's
 constexpr const char* kJobsFile = "jobs.db";
-constexpr const char* kRemoved = ".removed";
-constexpr std::int64_t kReserveBytes = 2 << 20;
-// Where less is free the reserve would be what fills the disk.
-constexpr std::uintmax_t kRoomForReserve = 4 * kReserveBytes;
 
 bool is_full_disk(const database::DatabaseError& error) {
   return error.cause() == database::Cause::disk_full;
@@ -43,41 +27,6 @@ bool is_full_disk(const database::DatabaseError& error) {
 std::uint64_t inode_of(const std::filesystem::path& file) {
   struct stat about {};
   return ::stat(file.c_str(), &about) == 0 ? about.st_ino : 0;
-}
-
-// The highest number that is the name of a folder there.
-jobs::JobId last_folder(const std::filesystem::path& folder) {
-  jobs::JobId last = 0;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error))
-    if (const auto number = parse_number<jobs::JobId>(it->path().filename().string());
-        number && *number <= kMaxNumber)
-      last = std::max(last, *number);
-  return last;
-}
-
-UniqueFd lock_folder(const std::filesystem::path& data) {
-  // What a server was about to start when it was killed has its lock until it comes to its exec.
-  constexpr int kTries = 40;
-  constexpr int kBetweenMs = 50;
-  make_directories(data);
-  std::optional<UniqueFd> lock;
-  for (int i = 0; i < kTries && !lock; ++i) {
-    if (i > 0) ::poll(nullptr, 0, kBetweenMs);
-    lock = try_lock_file(data / "jobs.lock");
-  }
-  if (!lock)
-    throw Error(ErrorKind::environment, "another server works with this folder", data.string(),
-                "stop it, or give this one another folder");
-  return *std::move(lock);
-}
-
-jobs::Event event_for(jobs::EventKind kind, std::string detail = {}) {
-  jobs::Event event;
-  event.kind = kind;
-  event.detail = std::move(detail);
-  return event;
 }
 
 bool same_node(const jobs::ClusterNode& a, const jobs::ClusterNode& b) {
@@ -91,7 +40,9 @@ Platform::State::State(Options given, std::unique_ptr<engine::Engine> given_engi
     : options(std::move(given)),
       engine(std::move(given_engine)),
       cluster_file(options.data / "cluster.json"),
-      folder_lock(lock_folder(options.data)),
+      folders(options.data),
+      reserve(std::filesystem::absolute(options.data)),
+      folder_lock(lock_data_folder(options.data)),
       clock(options.clocks()),
       store(options.data / kJobsFile),
       store_inode(inode_of(options.data / kJobsFile)),
@@ -101,8 +52,7 @@ Platform::State::State(Options given, std::unique_ptr<engine::Engine> given_engi
   options.data = std::filesystem::absolute(options.data);
   options.scheduler.hand_over = engine->traits().has_queue;
   // The runs of a lost database are nobody's, and must not become those of other jobs.
-  if (const jobs::JobId last = last_folder(options.data / "jobs"); last > 0)
-    store.skip_numbers(last);
+  if (const jobs::JobId last = folders.last(); last > 0) store.skip_numbers(last);
   store.tell(options.listeners);
   for (const jobs::AttemptUse& use : store.uses(0, std::numeric_limits<jobs::WallTime>::max()))
     usage.put(use);
@@ -129,10 +79,10 @@ void Platform::State::start() {
   {
     const std::lock_guard guard(mutex);
     // The server ended between the two steps of a removal: it has not taken place.
-    for (const jobs::JobId id : removed_folders())
+    for (const jobs::JobId id : folders.all_removed())
       if (store.state_of(id)) {
         std::error_code ec;  // what cannot be put back stays where it is
-        std::filesystem::rename(removed_folder_of(id), folder_of(id), ec);
+        std::filesystem::rename(folders.removed(id), folders.of(id), ec);
       }
     for (const jobs::Job& job : store.holding_nodes()) {
       orders.push_back(order_of(job));
@@ -152,45 +102,11 @@ void Platform::State::start() {
   observer_ = std::jthread([this](const std::stop_token& stop) { observe(stop); });
 }
 
-std::filesystem::path Platform::State::folder_of(jobs::JobId id) const {
-  return options.data / "jobs" / std::to_string(id);
-}
-
-std::filesystem::path Platform::State::folder_of(jobs::JobId id, int attempt) const {
-  return folder_of(id) / fmt::format("attempt-{}", attempt);
-}
-
-std::filesystem::path Platform::State::removed_folder_of(jobs::JobId id) const {
-  return folder_of(id).concat(kRemoved);
-}
-
-std::vector<jobs::JobId> Platform::State::removed_folders() const {
-  std::vector<jobs::JobId> out;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(options.data / "jobs", error), end;
-       !error && it != end; it.increment(error))
-    if (it->path().extension() == kRemoved)
-      if (const auto number = parse_number<jobs::JobId>(it->path().stem().string()))
-        out.push_back(*number);
-  return out;
-}
-
-void Platform::State::sweep_removed() {
-  for (const jobs::JobId id : removed_folders()) {
-    {
-      const std::lock_guard guard(mutex);
-      if (store.state_of(id)) continue;  // it could not be put back
-    }
-    std::error_code ec;
-    std::filesystem::remove_all(removed_folder_of(id), ec);
-  }
-}
-
 engine::Order Platform::State::order_of(const jobs::Job& job) const {
   engine::Order order;
   order.execution = {job.id, job.life.attempt};
   order.restarts = job.life.restarts;
-  order.folder = folder_of(job.id, job.life.attempt);
+  order.folder = folders.of(job.id, job.life.attempt);
   order.owner = job.owner;
   order.team = job.team;
   order.array_index = job.array_index;
@@ -272,23 +188,6 @@ jobs::Change Platform::State::take_wish(jobs::JobId id, const jobs::Event& wish)
   }
 }
 
-std::filesystem::path Platform::State::reserve() const {
-  return options.data / "reserve";
-}
-
-void Platform::State::keep_reserve() const noexcept {
-  try {
-    std::error_code ec;
-    if (std::filesystem::exists(reserve(), ec) || ec) return;
-    const auto space = std::filesystem::space(options.data, ec);
-    if (ec || space.available < kRoomForReserve) return;
-    const UniqueFd file(::open(reserve().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-    if (!file || ::posix_fallocate(file.get(), 0, kReserveBytes) != 0)
-      std::filesystem::remove(reserve(), ec);
-  } catch (const std::exception&) {  // no memory for a moment
-  }
-}
-
 jobs::Pending Platform::State::pending_of(jobs::JobId id, const jobs::Life& life) const {
   if (life.state == jobs::State::scheduling)
     if (std::string words = engine->waits_for(id); !words.empty())
@@ -311,113 +210,6 @@ void Platform::State::note_running(jobs::JobId id, const jobs::Change& change) {
   if (const auto time = limited(job->submission).time)
     one.end_ns =
         job->life.started_ns + std::max<std::int64_t>(0, time->value.count() - job->life.ran_ns);
-}
-
-// Of what type the devices were is the engine's knowledge, and what they did is in the run.
-std::string Platform::State::device_type_of(const jobs::Job& job) const {
-  const auto type = device_types.find(job.life.placement.front().node);
-  return type == device_types.end() ? job.submission.device_type : type->second;
-}
-
-std::vector<jobs::AttemptUse> Platform::State::running_uses() {
-  std::vector<jobs::AttemptUse> out;
-  const std::lock_guard guard(mutex);
-  const jobs::WallTime now_ns = wall_ns();
-  for (const jobs::Job& job : store.holding_nodes()) {
-    const jobs::Life& life = job.life;
-    if (life.started_ns == 0 || life.placement.empty()) continue;
-    jobs::AttemptUse use{.job = job.id,
-                         .attempt = life.attempt,
-                         .user = job.owner,
-                         .team = job.team,
-                         .device_type = device_type_of(job)};
-    for (const jobs::NodeShare& share : life.placement) use.devices += share.devices;
-    use.from_ns = life.started_ns;
-    use.to_ns = std::max(now_ns, life.started_ns);
-    out.push_back(std::move(use));
-  }
-  return out;
-}
-
-void Platform::State::account(const jobs::Job& job) {
-  if (job.life.placement.empty()) return;
-  jobs::AttemptUse use;
-  use.job = job.id;
-  use.attempt = job.life.attempt;
-  use.device_type = device_type_of(job);
-  keep_use(use);
-  if (!are_processors(use.device_type)) to_measure.push_back(use);  // those are not measured singly
-}
-
-void Platform::State::keep_use(const jobs::AttemptUse& use) {
-  store.measure(use);
-  const auto whole = store.use_of(use.job, use.attempt);
-  const std::scoped_lock lock(usage_mutex);
-  if (whole) usage.put(*whole);
-}
-
-void Platform::State::observe(const std::stop_token& stop) {
-  bool swept = false;
-  while (!stop.stop_requested()) {
-    bool failed = false;
-    try {
-      if (!std::exchange(swept, true)) sweep_removed();
-      keep_reserve();
-      measure();
-      look_for_idle();
-    } catch (const std::exception&) {
-      failed = true;  // the disk, or no memory for a moment: what was not done is still to be done
-    }
-    std::unique_lock lock(mutex);
-    changed.wait_for(lock, stop, kAfterFailure, [&] { return !failed && !to_measure.empty(); });
-  }
-}
-
-void Platform::State::measure() {
-  for (;;) {
-    jobs::AttemptUse use;
-    {
-      const std::lock_guard guard(mutex);
-      if (to_measure.empty()) return;
-      use = to_measure.front();
-    }
-    const engine::ExecutionFolder folder(folder_of(use.job, use.attempt));
-    const auto task = folder.task();
-    const DeviceActivity activity = activity_of_run(
-        folder.run(), task ? task->devices : std::map<std::string, std::vector<int>>{});
-    use.idle_device_s = activity.idle_device_s;
-    use.energy_j = activity.energy_j;
-    use.watched_device_s = activity.watched_device_s;
-    const std::lock_guard guard(mutex);
-    keep_use(use);
-    to_measure.pop_front();
-  }
-}
-
-void Platform::State::look_for_idle() {
-  IdlePolicy policy;
-  std::vector<jobs::Job> candidates;
-  {
-    const std::lock_guard guard(mutex);
-    policy = cluster.settings.idle;
-    const auto pause = pause_between_looks(policy);
-    if (!pause || mono_now_ns() < idle_check_ns) return;
-    idle_check_ns = mono_now_ns() + pause->count();
-    for (const auto& [id, one] : running)
-      if (auto job = store.find(id)) candidates.push_back(std::move(*job));
-  }
-  for (const jobs::Job& job : candidates) {
-    const engine::Execution execution{job.id, job.life.attempt};
-    const std::filesystem::path run =
-        engine::ExecutionFolder(folder_of(job.id, job.life.attempt)).run();
-    const auto kind = judge_activity(activity_of_run(run, engine->devices_of(execution)), policy,
-                                     job.life.idle_warned, job.life.started_ns);
-    if (!kind) continue;
-    jobs::Event event = event_for(*kind);
-    event.attempt = job.life.attempt;
-    const std::lock_guard guard(mutex);
-    (void)apply(job.id, event);
-  }
 }
 
 std::vector<jobs::Queue> Platform::State::queues() const {
@@ -509,10 +301,7 @@ void Platform::State::take_reports() {
     // What filled the disk has ended: the room that is given up now stays free.
     const bool stopped = std::ranges::any_of(
         reports, [&](const auto& report) { return unwritten_kills.contains(report.first.job); });
-    if (is_full_disk(error) && stopped) {
-      std::error_code ec;
-      std::filesystem::remove(reserve(), ec);
-    }
+    if (is_full_disk(error) && stopped) reserve.give_up();
     throw;
   }
 }
@@ -586,80 +375,6 @@ void Platform::State::decide() {
   // What was just started is in the next decision's view; nothing else has changed by it.
   if (decision.broken.empty() && decision.preemptions.empty()) undecided = changed_meanwhile;
   unfinished.done = true;
-}
-
-void Platform::State::act() {
-  for (;;) {
-    std::pair<jobs::JobId, jobs::Action> next;
-    {
-      const std::lock_guard guard(mutex);
-      if (actions.empty()) return;
-      next = actions.front();
-    }
-    const auto& [id, action] = next;
-    const engine::Execution execution{id, action.attempt};
-    switch (action.kind) {
-      case jobs::ActionKind::start:
-        start_job(id, action);
-        break;
-      case jobs::ActionKind::stop:
-        engine->stop(execution, action.grace);
-        break;
-      case jobs::ActionKind::stop_now:
-        engine->stop(execution, Nanoseconds(0));
-        break;
-      case jobs::ActionKind::warn_idle:
-        break;  // it is in the timeline, and told as news
-    }
-    const std::lock_guard guard(mutex);
-    actions.erase(actions.begin());
-  }
-}
-
-std::string Platform::State::secret_for(const std::string& owner, const std::string& team,
-                                        const std::string& name) const {
-  if (!options.secret) throw Error(ErrorKind::usage, "this server keeps no secrets");
-  return options.secret(owner, team, name);
-}
-
-void Platform::State::start_job(jobs::JobId id, const jobs::Action& action) {
-  std::optional<jobs::Job> job;
-  engine::Order order;
-  {
-    const std::lock_guard guard(mutex);
-    job = store.find(id);
-    if (!job) return;
-    order = order_of(*job);
-  }
-  order.execution.attempt = action.attempt;
-  order.restarts = action.restarts;
-  order.folder = folder_of(id, action.attempt);
-  try {
-    if (!job->code.empty()) {
-      if (!options.code) throw Error(ErrorKind::environment, "this server keeps no uploads");
-      order.code = options.code(job->code);
-    }
-    // As it is now: it may have been given another value since the job was submitted, or be gone.
-    for (const auto& [variable, name] : job->submission.secrets)
-      order.secrets[variable] = secret_for(job->owner, job->team, name);
-    engine->start(order);
-  } catch (const std::bad_alloc&) {
-    throw;  // there is memory later: it is started then
-  } catch (const std::exception& error) {
-    jobs::Event failed = event_for(jobs::EventKind::engine_error, error.what());
-    failed.attempt = action.attempt;
-    const std::lock_guard guard(mutex);
-    reports.emplace_back(order.execution, failed);
-  }
-}
-
-void Platform::State::publish() {
-  std::vector<JobEvent> told;
-  {
-    const std::lock_guard guard(mutex);
-    told.swap(news);
-  }
-  for (const JobEvent& event : told) listeners.tell(event);
 }
 
 }  // namespace assay::platform

@@ -4,16 +4,30 @@
 #include <deque>
 #include <list>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "core/files.h"
+#include "core/time.h"
 #include "platform/cluster_file.h"
+#include "platform/disk_reserve.h"
+#include "platform/job_folders.h"
 #include "platform/job_readers.h"
 #include "platform/listeners.h"
 #include "platform/platform.h"
 
 namespace assay::platform {
+
+/// How long to wait after the disk was full, or the database locked.
+inline constexpr Nanoseconds kAfterFailure = std::chrono::seconds(1);
+
+[[nodiscard]] inline jobs::Event event_for(jobs::EventKind kind, std::string detail = {}) {
+  jobs::Event event;
+  event.kind = kind;
+  event.detail = std::move(detail);
+  return event;
+}
 
 /// What the platform's threads and its callers share. Everything is under the mutex but the
 /// options, the engine, and what says otherwise.
@@ -33,10 +47,6 @@ struct Platform::State {
   };
 
   void start();
-  [[nodiscard]] std::filesystem::path folder_of(jobs::JobId id) const;
-  [[nodiscard]] std::filesystem::path folder_of(jobs::JobId id, int attempt) const;
-  /// Where the folder of a job goes before its record does.
-  [[nodiscard]] std::filesystem::path removed_folder_of(jobs::JobId id) const;
   /// Removes what is left of jobs that were removed. What cannot be removed stays for the next
   /// time.
   void sweep_removed();
@@ -81,6 +91,8 @@ struct Platform::State {
   Options options;
   std::unique_ptr<engine::Engine> engine;
   std::filesystem::path cluster_file;
+  JobFolders folders;
+  DiskReserve reserve;
   UniqueFd folder_lock;
 
   std::mutex mutex;
@@ -114,13 +126,8 @@ struct Platform::State {
   Nanoseconds turn();
   void take_reports();
   void write_what_happened();
-  /// Room on the disk that is given up for the records of what was stopped because it was full.
-  [[nodiscard]] std::filesystem::path reserve() const;
-  void keep_reserve() const noexcept;
   void enforce_limits();
   void note_running(jobs::JobId id, const jobs::Change& change);
-  /// Numbers of the folders that removed_folder_of() names.
-  [[nodiscard]] std::vector<jobs::JobId> removed_folders() const;
   void account(const jobs::Job& job);
   [[nodiscard]] std::string device_type_of(const jobs::Job& job) const;
   void keep_use(const jobs::AttemptUse& use);

@@ -94,29 +94,22 @@ std::vector<Schedule> Schedules::of(const std::string& owner) {
 void Schedules::put(Schedule schedule, jobs::WallTime now_ns) {
   (void)jobs::Cron::parse(schedule.cron, "cron");
   const std::scoped_lock lock(mutex_);
+  std::vector<Schedule> next = all_;
   const auto found = std::ranges::find_if(
-      all_, [&](const Schedule& one) { return is_named(one, schedule.owner, schedule.name); });
-  const auto own = std::ranges::count(all_, schedule.owner, &Schedule::owner);
-  if (found == all_.end() && own >= static_cast<std::ptrdiff_t>(kMaxSchedules))
+      next, [&](const Schedule& one) { return is_named(one, schedule.owner, schedule.name); });
+  const auto own = std::ranges::count(next, schedule.owner, &Schedule::owner);
+  if (found == next.end() && own >= static_cast<std::ptrdiff_t>(kMaxSchedules))
     throw Error(ErrorKind::usage, fmt::format("a person has at most {} schedules", kMaxSchedules));
   schedule.made_ns = now_ns;  // what was due before does not count for the new times
-  std::vector<Schedule> before = all_;
-  if (found == all_.end()) {
-    all_.push_back(std::move(schedule));
+  if (found == next.end()) {
+    next.push_back(std::move(schedule));
   } else {
     schedule.last_ns = found->last_ns;
     schedule.last_job = found->last_job;
     schedule.last_error = found->last_error;
     *found = std::move(schedule);
   }
-  try {
-    write();
-  } catch (const Error&) {
-    all_ = std::move(before);
-    throw;
-  }
-  fresh_ = true;
-  changed_.notify_all();
+  replace(std::move(next));
 }
 
 void Schedules::replace(std::vector<Schedule> next) {
@@ -162,15 +155,10 @@ void Schedules::release(const std::vector<Held::OfSchedule>& held, jobs::WallTim
 
 bool Schedules::remove(const std::string& owner, const std::string& name) {
   const std::scoped_lock lock(mutex_);
-  std::vector<Schedule> before = all_;
-  if (std::erase_if(all_, [&](const Schedule& one) { return is_named(one, owner, name); }) == 0)
+  std::vector<Schedule> next = all_;
+  if (std::erase_if(next, [&](const Schedule& one) { return is_named(one, owner, name); }) == 0)
     return false;
-  try {
-    write();
-  } catch (const Error&) {
-    all_ = std::move(before);
-    throw;
-  }
+  replace(std::move(next));
   return true;
 }
 

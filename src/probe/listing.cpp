@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/fnv1a.h"
 #include "core/text.h"
 
 namespace assay::probe {
@@ -13,21 +14,6 @@ namespace assay::probe {
 namespace fs = std::filesystem;
 
 namespace {
-
-/// 64-bit FNV-1a: distinguishes copies but does not detect forgeries.
-class Fingerprint {
- public:
-  void add(std::string_view text) {
-    for (const char c : text) {
-      value_ ^= static_cast<unsigned char>(c);
-      value_ *= 0x100000001b3ULL;
-    }
-  }
-  [[nodiscard]] std::string text() const { return fmt::format("{:016x}", value_); }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325ULL;
-};
 
 class Lister {
  public:
@@ -48,7 +34,7 @@ class Lister {
     } else {
       add(fs::directory_entry(path, ec), "");
     }
-    out_.hash = fingerprint_.text();
+    out_.hash = fmt::format("{:016x}", hash_);
     return std::move(out_);
   }
 
@@ -114,13 +100,13 @@ class Lister {
     ++out_.entries;
     for (const std::string_view text : {std::string_view(relative), std::string_view("\0", 1),
                                         std::string_view(kind), std::string_view("\n")})
-      fingerprint_.add(text);
+      hash_ = fnv1a(text, hash_);
     return is_folder && !link;
   }
 
   ListingLimits limits_;
   std::int64_t deadline_;
-  Fingerprint fingerprint_;
+  std::uint64_t hash_ = kFnvBasis<std::uint64_t>;
   Listing out_;
 };
 

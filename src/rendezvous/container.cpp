@@ -7,6 +7,7 @@
 
 #include "core/env_names.h"
 #include "core/error.h"
+#include "core/fnv1a.h"
 
 namespace assay::rendezvous {
 
@@ -153,10 +154,9 @@ bool can_have_ssh(const plan::Container& container) {
 
 std::string container_name(const std::string& run_id, const std::string& case_name, int round,
                            int rank) {
-  // FNV-1a, because a case's name may contain what a container's may not.
-  std::uint32_t hash = 2166136261U;
-  for (const char c : case_name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  return fmt::format("assay-{}-{:08x}-r{}-{}", run_id, hash, round, rank);
+  // Hashed, because a case's name may contain what a container's may not.
+  return fmt::format("assay-{}-{:08x}-r{}-{}", run_id, fnv1a<std::uint32_t>(case_name), round,
+                     rank);
 }
 
 Arguments run_in_container(const plan::Container& container, const Arguments& vendor_options,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/address.h"
+#include "core/fnv1a.h"
 #include "core/job_variables.h"
 #include "core/text.h"
 #include "rendezvous/rank_table.h"
@@ -59,9 +60,8 @@ std::string devices_of(const plan::Plan& plan, const plan::CasePlan& plan_case,
 
 /// A valid JOB_ID for HCCL: the same on all nodes of a round, different for other rounds.
 std::string job_number(const plan::CasePlan& plan_case, const Placement& placement) {
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
-  for (const char c : fmt::format("{}/{}/{}", placement.run_id, plan_case.name, placement.round))
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  const std::uint64_t hash =
+      fnv1a(fmt::format("{}/{}/{}", placement.run_id, plan_case.name, placement.round));
   return std::to_string(100'000'000 + hash % 900'000'000);
 }
 

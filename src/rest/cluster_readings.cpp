@@ -1,7 +1,6 @@
 #include "rest/cluster_readings.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -20,17 +19,18 @@ constexpr Nanoseconds kFresh = std::chrono::seconds(2);
 // What came longer ago says nothing of now: the node is lost, or its samples are far apart.
 constexpr Nanoseconds kTooOld = std::chrono::seconds(60);
 constexpr Nanoseconds kToLookAtFiles = std::chrono::milliseconds(100);
-constexpr std::array kShown{Column::util, Column::mem_used_bytes, Column::mem_total_bytes,
-                            Column::power_w, Column::temp_c};
 constexpr int kMostDevices = 512;
 
-Json values_json(const telemetry::Values& values) {
-  Json out = Json::object();
-  for (const Column column : kShown) {
+jobs::Readings shown(const telemetry::Values& values) {
+  const auto known = [&](Column column) {
     const double value = values[column];
-    out[std::string(telemetry::info(column).name)] = std::isfinite(value) ? Json(value) : Json();
-  }
-  return out;
+    return std::isfinite(value) ? std::optional(value) : std::nullopt;
+  };
+  return {.util = known(Column::util),
+          .mem_used_bytes = known(Column::mem_used_bytes),
+          .mem_total_bytes = known(Column::mem_total_bytes),
+          .power_w = known(Column::power_w),
+          .temp_c = known(Column::temp_c)};
 }
 
 telemetry::Values source_of(const live::NodeReadings& readings, const std::string& name) {
@@ -108,20 +108,19 @@ void ClusterReadings::take(jobs::JobId job, std::vector<live::NodeReadings> read
   }
 }
 
-Json readings_json(const live::NodeReadings* readings, int devices, bool of_processors) {
-  if (readings == nullptr) return {};
+jobs::NodeReadings readings_answer(const live::NodeReadings& readings, int devices,
+                                   bool of_processors) {
   const char* source = of_processors ? "cpu" : "dev";
   // Where a server may use a part of a machine, its first processor need not be the first core.
   const bool each =
-      !of_processors || (readings->sources.contains(fmt::format("cpu{}", devices - 1)) &&
-                         !readings->sources.contains(fmt::format("cpu{}", devices)));
-  Json list = Json::array();
+      !of_processors || (readings.sources.contains(fmt::format("cpu{}", devices - 1)) &&
+                         !readings.sources.contains(fmt::format("cpu{}", devices)));
+  jobs::NodeReadings out{.age_s = static_cast<double>(readings.age.count()) / 1e9,
+                         .node = shown(whole_node(readings))};
   for (int i = 0; i < std::min(devices, kMostDevices); ++i)
-    list.push_back(values_json(each ? source_of(*readings, fmt::format("{}{}", source, i))
-                                    : telemetry::Values()));
-  return {{"age_s", static_cast<double>(readings->age.count()) / 1e9},
-          {"node", values_json(whole_node(*readings))},
-          {"devices", list}};
+    out.devices.push_back(
+        shown(each ? source_of(readings, fmt::format("{}{}", source, i)) : telemetry::Values()));
+  return out;
 }
 
 }  // namespace assay::rest

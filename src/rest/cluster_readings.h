@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
+#include "jobs/cluster_answers.h"
 #include "live/latest_readings.h"
 #include "platform/platform.h"
 
@@ -39,10 +39,8 @@ class ClusterReadings {
   std::map<std::string, Read> read_;          ///< by node
 };
 
-/// {"age_s", "node": {…}, "devices": [{"util", "mem_used_bytes", "mem_total_bytes", "power_w",
-/// "temp_c"}, …]}, null for what is not known; null where nothing is. Of a node whose processors
-/// are its devices, each is a core where all of them are measured.
-[[nodiscard]] Json readings_json(const live::NodeReadings* readings, int devices,
-                                 bool of_processors);
+/// Of a node whose processors are its devices, each is a core where all of them are measured.
+[[nodiscard]] jobs::NodeReadings readings_answer(const live::NodeReadings& readings, int devices,
+                                                 bool of_processors);
 
 }  // namespace assay::rest

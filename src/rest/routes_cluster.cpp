@@ -19,33 +19,29 @@ namespace {
 constexpr int kMaxWeight = 1'000'000;
 
 serve::HttpResponse nodes(Call& call) {
-  Json out = Json::array();
+  jobs::NodesAnswer out;
   const std::vector<platform::NodeView> views = call.context.platform.nodes();
   const auto readings = call.context.readings.of(call.context.platform, views);
   for (const platform::NodeView& view : views) {
-    const auto read = readings.find(view.node.name);
-    Json uses = Json::array();
+    jobs::NodeAnswer& node =
+        out.nodes.emplace_back(jobs::NodeAnswer{.name = view.node.name,
+                                                .device_type = view.node.device_type,
+                                                .devices = view.node.devices,
+                                                .available = view.node.available,
+                                                .drained = view.drained,
+                                                .drained_by = view.drained_by,
+                                                .reason = view.reason,
+                                                .lost = view.lost,
+                                                .state = view.state});
     for (const auto& use : view.uses)
-      uses.push_back({{"job", use.job},
-                      {"owner", use.owner},
-                      {"devices", use.devices},
-                      {"indices", use.indices}});
-    out.push_back(
-        {{"name", view.node.name},
-         {"device_type", view.node.device_type},
-         {"devices", view.node.devices},
-         {"available", view.node.available},
-         {"drained", view.drained},
-         {"drained_by", view.drained_by},
-         {"reason", view.reason},
-         {"lost", view.lost},
-         {"state", view.state},
-         {"uses", uses},
-         {"readings",
-          readings_json(read == readings.end() || view.uses.empty() ? nullptr : &read->second,
-                        view.node.devices, are_processors(view.node.device_type))}});
+      node.uses.push_back({use.job, use.owner, use.devices, use.indices});
+    if (const auto read = readings.find(view.node.name);
+        read != readings.end() && !view.uses.empty())
+      node.readings =
+          readings_answer(read->second, view.node.devices, are_processors(view.node.device_type));
   }
-  return json_answer({{"nodes", out}, {"trouble", call.context.platform.trouble()}});
+  out.trouble = call.context.platform.trouble();
+  return json_answer(fields_to_json(out));
 }
 
 serve::HttpResponse others(Call& call) {

@@ -88,22 +88,12 @@ serve::HttpResponse usage(Call& call) {
     }
     return response;
   }
-  Json out = Json::array();
-  for (const auto& row : rows) {
-    const auto energy = row.known_energy_kwh();
-    const auto idle = row.known_idle_device_hours();
-    out.push_back({{"user", row.user},
-                   {"team", row.team},
-                   {"month", row.month},
-                   {"device_type", row.device_type},
-                   {"jobs", row.jobs},
-                   {"device_hours", row.device_hours},
-                   {"idle_device_hours", idle ? Json(*idle) : Json()},
-                   {"energy_kwh", energy ? Json(*energy) : Json()},
-                   {"unmetered_device_hours", row.unmetered_device_hours},
-                   {"unwatched_device_hours", row.unwatched_device_hours}});
-  }
-  return json_answer({{"usage", out}});
+  jobs::UsageAnswer out;
+  for (const auto& row : rows)
+    out.usage.push_back({row.user, row.team, row.month, row.device_type, row.jobs, row.device_hours,
+                         row.known_idle_device_hours(), row.known_energy_kwh(),
+                         row.unmetered_device_hours, row.unwatched_device_hours});
+  return json_answer(fields_to_json(out));
 }
 
 serve::HttpResponse audit(Call& call) {

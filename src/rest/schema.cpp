@@ -2,6 +2,7 @@
 
 #include "core/json_fields.h"
 #include "core/text.h"
+#include "jobs/cluster_answers.h"
 #include "jobs/submission.h"
 
 namespace assay::rest {
@@ -69,14 +70,56 @@ Json reference(std::string_view name) {
   return {{"$ref", "#/components/schemas/" + std::string(name)}};
 }
 
+Json or_null(Json type) {
+  if (type.contains("$ref")) return {{"anyOf", {std::move(type), {{"type", "null"}}}}};
+  type["type"] = Json::array({type["type"], "null"});
+  return type;
+}
+
+template <class T>
+Json answer_type(const T& standard) {
+  using namespace json_fields_detail;
+  if constexpr (kIsOptional<T>)
+    return or_null(answer_type(typename T::value_type{}));
+  else if constexpr (kIsVector<T>)
+    return array_of(answer_type(typename T::value_type{}));
+  else if constexpr (Struct<T>)
+    return reference(T::kSchema);
+  else
+    return schema_of(standard);
+}
+
+// An answer may get further fields, unlike what a client sends.
+struct DescribeAnswer {
+  Json properties = Json::object();
+  Json required = Json::array();
+
+  template <class T>
+  void operator()(const char* name, const T& value) {
+    properties[name] = answer_type(value);
+    required.push_back(name);
+  }
+  template <class T>
+  void optional(const char* name, const T& value) {
+    properties[name] = answer_type(value);
+  }
+};
+
+template <class... Answers>
+void describe_answers(std::map<std::string, Json, std::less<>>& out) {
+  const auto add = [&]<class T>(const T& standard) {
+    DescribeAnswer fields;
+    T::fields(standard, fields);
+    out[T::kSchema] = {{"type", "object"},
+                       {"properties", std::move(fields.properties)},
+                       {"required", std::move(fields.required)}};
+  };
+  (add(Answers{}), ...);
+}
+
 // "int", "time~" (or null), "[text]", "#Job".
 Json type_of(std::string_view word) {
-  if (word.ends_with('~')) {
-    Json out = type_of(word.substr(0, word.size() - 1));
-    if (out.contains("$ref")) return {{"anyOf", {out, {{"type", "null"}}}}};
-    out["type"] = Json::array({out["type"], "null"});
-    return out;
-  }
+  if (word.ends_with('~')) return or_null(type_of(word.substr(0, word.size() - 1)));
   if (word.starts_with('[')) return array_of(type_of(word.substr(1, word.size() - 2)));
   if (word.starts_with('#')) return reference(word.substr(1));
   if (word == "time") return {{"type", "string"}, {"format", "date-time"}};
@@ -175,14 +218,8 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("OpenedEndpoint", "url:text");
     object("TimelineEvent", "at:time event:text from:text to:text attempt:int who:text words:text");
     object("Timeline", "events:[#TimelineEvent]");
-    object("NodeUse", "job:int owner:text devices:int indices:[int]");
-    object("Node",
-           "name:text device_type:text devices:int available:bool drained:bool drained_by:text "
-           "reason:text lost:bool state:text uses:[#NodeUse] readings:#NodeReadings~");
-    object("Readings",
-           "util:num~ mem_used_bytes:num~ mem_total_bytes:num~ power_w:num~ temp_c:num~");
-    object("NodeReadings", "age_s:num node:#Readings devices:[#Readings]");
-    object("Nodes", "nodes:[#Node] trouble:text");
+    describe_answers<jobs::NodeUse, jobs::NodeAnswer, jobs::Readings, jobs::NodeReadings,
+                     jobs::NodesAnswer, jobs::UsageAnswerRow, jobs::UsageAnswer>(out);
     object("OtherJob",
            "id:text name:text user:text queue:text state:text waiting:text nodes:int "
            "node_list:text submitted:time~ started:time~");
@@ -220,11 +257,6 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("SecretValue", "name?:text value:text");
     object("PushedRun", "id:text name:text suite:text verdict:text finished:text machine:text");
     object("PushedRuns", "tests:[#PushedRun]");
-    object("UsageRow",
-           "user:text team:text month:text device_type:text jobs:int device_hours:num "
-           "idle_device_hours:num~ energy_kwh:num~ unmetered_device_hours:num "
-           "unwatched_device_hours:num");
-    object("Usage", "usage:[#UsageRow]");
     object("Deed", "number:int at:time who:text address:text deed:text subject:text status:int");
     object("Audit", "deeds:[#Deed]");
     object("CodeFile", "path:text size:int sha256:text executable?:bool");

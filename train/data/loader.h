@@ -113,9 +113,7 @@ class Loader {
 };
 
 using ImageLoader = Loader<ImageBatch>;
-using TextLoader = Loader<TextBatch>;
 using ImageLoan = Loan<ImageBatch>;
-using TextLoan = Loan<TextBatch>;
 
 extern template class Loan<ImageBatch>;
 extern template class Loan<TextBatch>;

@@ -89,20 +89,8 @@ class LanguageSource final : public TokenSource {
   TokenBatch::Shape shape_;
 };
 
-class LanguageReader final : public Reader<TokenBatch> {
- public:
-  explicit LanguageReader(const LanguageSource& source) : source_(source) {}
-  void read(const SampleKey& key, TokenBatch& batch, std::int64_t row) override {
-    const std::int64_t begin = row * batch.shape.row();
-    source_.write(key.index, batch.tokens + begin, batch.documents + begin);
-  }
-
- private:
-  const LanguageSource& source_;
-};
-
 std::unique_ptr<Reader<TokenBatch>> LanguageSource::make_reader() const {
-  return std::make_unique<LanguageReader>(*this);
+  return std::make_unique<TokenReader<LanguageSource>>(*this);
 }
 
 // The language's own loss, averaged over the rows' predictions.

@@ -4,22 +4,6 @@
 
 namespace assay::train::data {
 
-namespace {
-
-class PackedReader final : public Reader<TokenBatch> {
- public:
-  explicit PackedReader(const PackedTokens& source) : source_(source) {}
-  void read(const SampleKey& key, TokenBatch& batch, std::int64_t row) override {
-    const std::int64_t begin = row * batch.shape.row();
-    source_.write(key.index, batch.tokens + begin, batch.documents + begin);
-  }
-
- private:
-  const PackedTokens& source_;
-};
-
-}  // namespace
-
 PackedTokens::PackedTokens(std::shared_ptr<const tokens::TokenStream> stream, std::int64_t first,
                            std::int64_t last, std::int64_t sequence, std::int64_t vocabulary)
     : stream_(std::move(stream)),
@@ -29,7 +13,7 @@ PackedTokens::PackedTokens(std::shared_ptr<const tokens::TokenStream> stream, st
       vocabulary_(vocabulary) {}
 
 std::unique_ptr<Reader<TokenBatch>> PackedTokens::make_reader() const {
-  return std::make_unique<PackedReader>(*this);
+  return std::make_unique<TokenReader<PackedTokens>>(*this);
 }
 
 void PackedTokens::write(std::int64_t row, std::int32_t* tokens, std::int32_t* documents) const {

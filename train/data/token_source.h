@@ -42,6 +42,20 @@ using TokenSource = Source<TokenBatch>;
 using TokenLoader = Loader<TokenBatch>;
 using TokenLoan = Loan<TokenBatch>;
 
+/// Reads rows of a source that writes each one by its index, into tokens and documents.
+template <class TokenRows>
+class TokenReader final : public Reader<TokenBatch> {
+ public:
+  explicit TokenReader(const TokenRows& source) : source_(source) {}
+  void read(const SampleKey& key, TokenBatch& batch, std::int64_t row) override {
+    const std::int64_t begin = row * batch.shape.row();
+    source_.write(key.index, batch.tokens + begin, batch.documents + begin);
+  }
+
+ private:
+  const TokenRows& source_;
+};
+
 extern template class Loan<TokenBatch>;
 extern template class Loader<TokenBatch>;
 

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <unordered_map>
 
 #include <fmt/format.h>
 #include <sched.h>
 
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/text.h"
 #if defined(ASSAY_TRAIN_CUDA)
 #include <ATen/cuda/CUDAContext.h>
@@ -21,6 +23,13 @@
 
 namespace assay::train {
 namespace {
+
+// The number in a variable of the environment. OMP_NUM_THREADS may have one for each level of
+// nested regions: "8,2".
+std::optional<int> count_in(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? std::nullopt : parse_number<int>(split(text, ',').front(), 1);
+}
 
 class PinnedAllocator final : public data::HostAllocator {
  public:
@@ -112,11 +121,8 @@ int prepare_device(torch::Device device, Precision precision, std::int64_t threa
   int count = static_cast<int>(threads);
   if (count == 0) {
     // Ranks on one machine share its CPUs, unless a launcher that binds them has divided these.
-    const char* local = std::getenv("LOCAL_WORLD_SIZE");
-    const int ranks = local != nullptr ? std::max(1, std::atoi(local)) : place.world_size;
-    const char* omp = std::getenv("OMP_NUM_THREADS");
-    count =
-        omp != nullptr && std::atoi(omp) > 0 ? std::atoi(omp) : std::max(1, usable_cpus() / ranks);
+    const int ranks = count_in("LOCAL_WORLD_SIZE").value_or(place.world_size);
+    count = count_in("OMP_NUM_THREADS").value_or(std::max(1, usable_cpus() / ranks));
   }
   at::set_num_threads(count);
 #if defined(_OPENMP)

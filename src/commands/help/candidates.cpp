@@ -45,7 +45,7 @@ std::vector<Candidate> from_server(const std::string& kind) {
     for (const client::JobRow& row : client.list({.limit = 100}).value.jobs)
       out.push_back({std::to_string(row.id), row.state.text + " " + row.name});
   } else if (kind == "NODE") {
-    for (const client::NodeRow& node : client.nodes().value)
+    for (const jobs::NodeAnswer& node : client.nodes().value.nodes)
       out.push_back({node.name, node.device_type});
   } else {
     for (const client::QueueRow& queue : client.queues().value) out.push_back({queue.name, ""});

@@ -37,7 +37,7 @@ void say_trouble(const Json& answer) {
     tell(printable(trouble) + "\nWhat is shown is what it said last.\n\n");
 }
 
-std::string state_of(const client::NodeRow& node) {
+std::string state_of(const jobs::NodeAnswer& node) {
   std::string state = node.available ? "ready" : "not available";
   if (node.drained)
     state = "drained" + (node.drained_by.empty() ? "" : " by " + node.drained_by) +
@@ -50,7 +50,7 @@ std::string state_of(const client::NodeRow& node) {
 }
 
 int show_nodes(const ClusterArguments& given) {
-  const client::Answer<std::vector<client::NodeRow>> nodes = make_client(given.server).nodes();
+  const client::Answer<jobs::NodesAnswer> nodes = make_client(given.server).nodes();
   if (given.server.json()) {
     say(dump_pretty(nodes.json));
     return 0;
@@ -63,9 +63,9 @@ int show_nodes(const ClusterArguments& given) {
                      {.title = "JOBS", .cut = page::Cut::end, .soft_min = 20, .hard_min = 8}}};
   std::int64_t used = 0;
   std::int64_t devices = 0;
-  for (const client::NodeRow& node : nodes.value) {
+  for (const jobs::NodeAnswer& node : nodes.value.nodes) {
     std::vector<std::string> uses;
-    for (const client::NodeUse& use : node.uses)
+    for (const jobs::NodeUse& use : node.uses)
       uses.push_back(
           fmt::format("{} {} ({})", use.job, lang::name(printable(use.owner)), use.devices));
     table.rows.push_back(
@@ -77,7 +77,7 @@ int show_nodes(const ClusterArguments& given) {
   }
   say_trouble(nodes.json);
   say(fitted(table));
-  tell(fmt::format("{}, {} of {} devices used\n", counted(nodes.value.size(), "node"), used,
+  tell(fmt::format("{}, {} of {} devices used\n", counted(nodes.value.nodes.size(), "node"), used,
                    devices));
   return 0;
 }
@@ -172,12 +172,12 @@ int show_queue(const ClusterArguments& given) {
 }
 
 // Unknown if nobody measured it; a sum with unknown parts is a minimum.
-std::string energy_of(const client::UsageRow& row) {
+std::string energy_of(const jobs::UsageAnswerRow& row) {
   if (!row.energy_kwh) return "–";
   return fmt::format("{}{:.2f} kWh", row.unmetered_device_hours > 0 ? "≥ " : "", *row.energy_kwh);
 }
 
-std::string idle_of(const client::UsageRow& row) {
+std::string idle_of(const jobs::UsageAnswerRow& row) {
   if (!row.idle_device_hours) return "not measured";
   if (row.unwatched_device_hours <= 0) return fmt::format("{:.2f} h", *row.idle_device_hours);
   return fmt::format("{:.2f} h of {:.2f} h", *row.idle_device_hours,
@@ -190,7 +190,7 @@ int show_usage(const ClusterArguments& given) {
     say(client.usage_csv(given.usage));
     return 0;
   }
-  const client::Answer<std::vector<client::UsageRow>> usage = client.usage(given.usage);
+  const client::Answer<jobs::UsageAnswer> usage = client.usage(given.usage);
   if (given.server.json()) {
     say(dump_pretty(usage.json));
     return 0;
@@ -206,11 +206,11 @@ int show_usage(const ClusterArguments& given) {
   const auto name = [](const std::string& text) {
     return page::name(text.empty() ? "–" : printable(text));
   };
-  for (const client::UsageRow& row : usage.value)
+  for (const jobs::UsageAnswerRow& row : usage.value.usage)
     table.rows.push_back({{name(row.user), name(row.team), name(row.month), name(row.device_type),
                            std::to_string(row.jobs), fmt::format("{:.2f} h", row.device_hours),
                            idle_of(row), energy_of(row)}});
-  if (usage.value.empty())
+  if (usage.value.usage.empty())
     tell("Nothing was used.\n");
   else
     say(fitted(table));

@@ -26,7 +26,7 @@ bool is_result(const cloud::ObjectInfo& object, const fs::path& below) {
 }
 
 bool is_nameable(const fs::path& below) {
-  return below.string().size() <= kMaxPath && evidence::is_plain_name(below.string()) &&
+  return below.string().size() <= kMaxPath && evidence::is_plain_path(below.string()) &&
          std::ranges::all_of(below,
                              [](const fs::path& part) { return part.string().size() <= kMaxName; });
 }

@@ -45,7 +45,7 @@ TEST_F(ClusterReadingsOverRest, OfANodeWithAJobTheLastOneIs) {
 TEST(ReadingsJson, WhatWasNotMeasuredIsNull) {
   live::NodeReadings readings{.host = "n1", .age = std::chrono::seconds(2)};
   readings.sources["dev0"][Column::util] = 0.5;
-  const Json json = readings_json(&readings, 2, false);
+  const Json json = fields_to_json(readings_answer(readings, 2, false));
   EXPECT_EQ(json["age_s"], 2);
   EXPECT_EQ(json["devices"][0]["util"], 0.5);
   EXPECT_TRUE(json["devices"][0]["power_w"].is_null());
@@ -56,8 +56,8 @@ TEST(ReadingsJson, WhatWasNotMeasuredIsNull) {
 TEST(ReadingsJson, ProcessorsAreCoresWhereAllOfThemAreOffered) {
   live::NodeReadings readings;
   for (int i = 0; i < 2; ++i) readings.sources["cpu" + std::to_string(i)][Column::util] = 0.1 * i;
-  EXPECT_EQ(readings_json(&readings, 2, true)["devices"][1]["util"], 0.1);
-  EXPECT_TRUE(readings_json(&readings, 1, true)["devices"][0]["util"].is_null());
+  EXPECT_EQ(readings_answer(readings, 2, true).devices[1].util, 0.1);
+  EXPECT_EQ(readings_answer(readings, 1, true).devices[0].util, std::nullopt);
 }
 
 TEST(ReadingsJson, ANodeWithoutAManagementControllerHasThePowerOfItsPackages) {
@@ -65,9 +65,9 @@ TEST(ReadingsJson, ANodeWithoutAManagementControllerHasThePowerOfItsPackages) {
   readings.sources["rapl0"][Column::power_w] = 100;
   readings.sources["rapl1"][Column::power_w] = 50;
   readings.sources["dram0"][Column::power_w] = 9;
-  EXPECT_EQ(readings_json(&readings, 1, false)["node"]["power_w"], 150);
+  EXPECT_EQ(readings_answer(readings, 1, false).node.power_w, 150);
   readings.sources["ipmi"][Column::power_w] = 400;
-  EXPECT_EQ(readings_json(&readings, 1, false)["node"]["power_w"], 400);
+  EXPECT_EQ(readings_answer(readings, 1, false).node.power_w, 400);
 }
 
 }  // namespace
