@@ -163,6 +163,9 @@ class TrainingJobs {
   /// The log so far; nothing if the service has none yet.
   [[nodiscard]] std::optional<LogPreview> log(const std::string& id, const std::string& task,
                                               const std::stop_token& stop = {});
+  /// A link to the complete log, valid for minutes. It is a secret.
+  [[nodiscard]] std::optional<std::string> log_link(const std::string& id, const std::string& task,
+                                                    const std::stop_token& stop = {});
   [[nodiscard]] std::vector<TaskMetric> metrics(const std::string& id, const std::string& task,
                                                 const std::stop_token& stop = {});
   [[nodiscard]] std::vector<JobEvent> events(const std::string& id,

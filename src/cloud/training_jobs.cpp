@@ -120,6 +120,15 @@ std::optional<LogPreview> TrainingJobs::log(const std::string& id, const std::st
                     static_cast<std::uint64_t>(any_integer_at(answer, "full_size"))};
 }
 
+std::optional<std::string> TrainingJobs::log_link(const std::string& id, const std::string& task,
+                                                  const std::stop_token& stop) {
+  const Json answer = service_.call(
+      "GET", "v2", fmt::format("/training-jobs/{}/tasks/{}/logs/url", id, task), {}, {}, {}, stop);
+  const std::string link = any_text_at(answer, "obs_url");
+  if (link.empty()) return std::nullopt;
+  return link;
+}
+
 std::vector<TaskMetric> TrainingJobs::metrics(const std::string& id, const std::string& task,
                                               const std::stop_token& stop) {
   const Json answer = service_.call(

@@ -159,6 +159,16 @@ void OldTrainingJobs::remove(std::int64_t job, const std::stop_token& stop) {
   (void)service_.call("DELETE", "v1", fmt::format("/training-jobs/{}", job), {}, {}, {}, stop);
 }
 
+std::vector<std::string> OldTrainingJobs::log_files(std::int64_t job, std::int64_t version,
+                                                    const std::stop_token& stop) {
+  const Json answer =
+      service_.call("GET", "v1", version_path(job, version) + "/log/file-names", {}, {}, {}, stop);
+  std::vector<std::string> out;
+  for (const auto& name : list_at(answer, "log_file_list"))
+    if (name.is_string()) out.push_back(name.get<std::string>());
+  return out;
+}
+
 OldLogPage OldTrainingJobs::log(std::int64_t job, std::int64_t version, const std::string& file,
                                 std::int64_t line, const std::stop_token& stop) {
   const Json answer = service_.call("GET", "v1", version_path(job, version) + "/aom-log",

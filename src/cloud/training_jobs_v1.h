@@ -78,6 +78,8 @@ class OldTrainingJobs {
   [[nodiscard]] std::vector<OldJob> versions(std::int64_t job, const std::stop_token& stop = {});
   void stop(std::int64_t job, std::int64_t version, const std::stop_token& stop = {});
   void remove(std::int64_t job, const std::stop_token& stop = {});
+  [[nodiscard]] std::vector<std::string> log_files(std::int64_t job, std::int64_t version,
+                                                   const std::stop_token& stop = {});
   /// A page of at most 500 lines, starting at `line`.
   [[nodiscard]] OldLogPage log(std::int64_t job, std::int64_t version, const std::string& file,
                                std::int64_t line, const std::stop_token& stop = {});

@@ -143,6 +143,16 @@ ServerResponse Accounts::issue_credentials(const ServerRequest& request) {
                             {"securitytoken", temporary.security_token}}}});
 }
 
+http::Query Accounts::sign_url(const std::string& method, const std::string& bucket,
+                               const std::string& key, int seconds) const {
+  const std::string expires = fmt::format("{}", clock() / 1'000'000'000 + seconds);
+  const std::string text =
+      cloud::obs_string_to_sign({method, "", {}, {}, ""}, bucket, key, expires);
+  return {{"AccessKeyId", settings_.access_key},
+          {"Expires", expires},
+          {"Signature", cloud::obs_signature(text, settings_.secret_key)}};
+}
+
 std::optional<ServerResponse> Accounts::refuse_obs(const ServerRequest& request,
                                                    const std::string& bucket,
                                                    const std::string& key) {

@@ -30,6 +30,9 @@ class Accounts {
   void expire_all();
   /// The emulated service's clock, in ns since the epoch.
   [[nodiscard]] std::int64_t clock() const;
+  /// The query of a URL that allows `method` on an object for some minutes.
+  [[nodiscard]] http::Query sign_url(const std::string& method, const std::string& bucket,
+                                     const std::string& key, int seconds) const;
 
  private:
   struct Temporary {

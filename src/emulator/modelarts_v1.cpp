@@ -249,6 +249,11 @@ ServerResponse ModelArtsService::version_operation(const ServerRequest& request,
   const auto file_name = [&](int i) {
     return fmt::format("{}-job-{}-{}.log", job.resource_id, job.name, i);
   };
+  if (what == "log" && path.size() == 6 && path[5] == "file-names") {
+    Json names = Json::array();
+    for (int i = 0; i < nodes && progress.started_ns != 0; ++i) names.push_back(file_name(i));
+    return json_reply(200, {{"is_success", true}, {"log_file_list", names}});
+  }
   if (what != "aom-log") return failed(404, "ModelArts.0101", "no such interface");
   for (int i = 0; i < nodes; ++i) {
     if (request.parameter("log_file") != file_name(i)) continue;

@@ -317,8 +317,7 @@ ServerResponse ModelArtsService::events(const ServerRequest& request, const Job&
 ServerResponse ModelArtsService::task_operation(const ServerRequest& request, const Job& job,
                                                 const Path& path) {
   const bool metrics = path[2] == "metrics" && path.size() == 4;
-  const bool logs =
-      path[2] == "tasks" && path.size() == 6 && path[4] == "logs" && path[5] == "preview";
+  const bool logs = path[2] == "tasks" && path.size() == 6 && path[4] == "logs";
   if (!metrics && !logs) return modelarts_error(404, "APIGW.0101", "The API does not exist");
   const std::string_view task = path[3];
   const int index =
@@ -336,11 +335,24 @@ ServerResponse ModelArtsService::task_operation(const ServerRequest& request, co
                              {{{"metric", "cpuUsage"}, {"value", {50.5, -1}}},
                               {{"metric", "npuUtil"}, {"value", {97.25, -1}}}}}});
   const std::string content = runner_->log(job.id, index);
-  constexpr std::size_t kMaxPreview = 5 << 20;
-  const std::string tail =
-      content.size() > kMaxPreview ? content.substr(content.size() - kMaxPreview) : content;
+  if (path[5] == "preview") {
+    constexpr std::size_t kMaxPreview = 5 << 20;
+    const std::string tail =
+        content.size() > kMaxPreview ? content.substr(content.size() - kMaxPreview) : content;
+    return json_reply(
+        200, {{"content", tail}, {"current_size", tail.size()}, {"full_size", content.size()}});
+  }
+  const auto [bucket, prefix] =
+      split_obs_path(text_at_path(job.body, "spec/log_export_path/obs_url"));
+  if (bucket.empty())
+    return modelarts_error(400, "ModelArts.2822", "The log export path is not set.");
+  const std::string key = fmt::format("{}modelarts-job-{}-{}.log", prefix, job.id, task);
+  if (!settings_.run_jobs) store_.put_text(bucket, key, content);
   return json_reply(
-      200, {{"content", tail}, {"current_size", tail.size()}, {"full_size", content.size()}});
+      200,
+      {{"obs_url", fmt::format("http://{}/{}/{}?{}", request.header("host"), bucket,
+                               http::percent_encode(key, true),
+                               http::encode_query(accounts_.sign_url("GET", bucket, key, 300)))}});
 }
 
 }  // namespace assay::emulator

@@ -107,6 +107,19 @@ TEST_F(ModelArts, SaysWhenALogIsNotThereYet) {
   EXPECT_TRUE(jobs_->metrics(job.id, "worker-0").empty());
 }
 
+TEST_F(ModelArts, LinksToTheWholeLog) {
+  use(never_ends_);
+  const TrainingJob job = jobs_->create(spec("linked"));
+  const auto link = jobs_->log_link(job.id, "worker-0");
+  ASSERT_TRUE(link);
+  const http::Url url = http::parse_url(*link, "link");
+  http::Request request;
+  request.origin = url.origin;
+  request.path = url.path;
+  request.query = url.query;
+  EXPECT_THAT(client_.send(request).body, HasSubstr("worker-0 tick 0"));
+}
+
 TEST_F(ModelArts, StopsAJobAndSaysSoTwice) {
   use(never_ends_);
   const TrainingJob job = jobs_->create(spec("stopped"));
@@ -232,8 +245,10 @@ TEST_F(ModelArts, MakesVersionsOfAJobInV1) {
       },
       std::chrono::minutes(1)));
   EXPECT_EQ(now.status, 10);
-  const OldLogPage page = old_jobs_->log(second.job_id, second.version_id,
-                                         first.resource_id + "-job-aisbench-debug-0.log", 1);
+  const auto files = old_jobs_->log_files(second.job_id, second.version_id);
+  ASSERT_EQ(files.size(), 1U);
+  EXPECT_EQ(files[0], first.resource_id + "-job-aisbench-debug-0.log");
+  const OldLogPage page = old_jobs_->log(second.job_id, second.version_id, files[0], 1);
   EXPECT_EQ(page.content, "worker-0 tick 1\nworker-0 tick 2\n");
   EXPECT_EQ(page.end_line, 3);
 }
