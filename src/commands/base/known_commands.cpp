@@ -4,6 +4,7 @@
 #include <string>
 
 #include "commands/base/extras.h"
+#include "core/error.h"
 
 namespace assay::commands {
 

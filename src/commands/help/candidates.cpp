@@ -1,6 +1,7 @@
 #include "commands/help/candidates.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <stop_token>
 #include <thread>

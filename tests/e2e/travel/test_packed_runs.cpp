@@ -134,7 +134,7 @@ TEST_F(PackedRuns, ASecretInThePlanStaysHere) {
   EXPECT_FALSE(fs::exists(packed_));
 }
 
-// The program and the libraries that it is linked with, and nothing else.
+// Adds the program and the libraries that it is linked with, and nothing else.
 void make_root(const fs::path& root, const fs::path& program) {
   std::set<std::string> files;
   const CommandResult linked = run_command({"ldd", program.string()});
@@ -148,7 +148,7 @@ void make_root(const fs::path& root, const fs::path& program) {
     fs::create_directories(target.parent_path());
     fs::copy_file(file, target, fs::copy_options::overwrite_existing);
   }
-  fs::copy_file(program, root / "assay");
+  fs::copy_file(program, root / program.filename());
   for (const char* name : {"tmp", "travel", "proc", "dev", "etc"})
     fs::create_directories(root / name);
 }
@@ -157,7 +157,8 @@ TEST_F(PackedRuns, AnEmptyContainerVerifiesAndReportsByteForByte) {
   make_run();
   ASSERT_EQ(pack().status.code, 0);
   const fs::path root = folder_ / "root";
-  make_root(root, fs::path(ASSAY_BIN_DIR) / "assay");
+  for (const char* program : {"assay", "assay-full"})
+    make_root(root, fs::path(ASSAY_BIN_DIR) / program);
   fs::create_directories(folder_ / "travel");
   fs::copy_file(packed_, folder_ / "travel/run.assay");
   CommandOptions limit;
