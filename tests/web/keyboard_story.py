@@ -15,8 +15,10 @@ def press(browser, selector, text, becomes, now=None):
     """Enter on a control, as the keyboard does it; afterwards it, or what has come in its place, has the focus."""
     browser.wait(selector, text)
     browser.js(f"[...document.querySelectorAll({json.dumps(selector)})].find(e => e.textContent.includes({json.dumps(text)})).focus()")
+    browser.js("document.getElementById('main').dataset.before = 'yes'")
     browser.key('Enter')
     browser.until(lambda: browser.js(f"location.hash.includes({json.dumps(becomes)})"), f'the address with {becomes}')
+    browser.until(lambda: browser.js("!document.getElementById('main').dataset.before"), f'the page with {becomes}')
     wanted = now or text
     browser.until(lambda: focused(browser) == wanted, lambda: f'the focus on {wanted!r}, not on {focused(browser)!r};')
 
@@ -41,14 +43,16 @@ def main(link):
         # What the server's news draw anew keeps it, too.
         browser.js("document.querySelector('tbody td.name a').focus()")
         before = focused(browser)
-        browser.js("import('/static/api.js').then(api => api.post(`/jobs/${document.querySelector('tbody [data-job]').dataset.job}/pause`))")
+        paused = int(browser.js("document.querySelector('tbody [data-job]').dataset.job"))
+        browser.js(f"import('/static/api.js').then(api => api.post('/jobs/{paused}/pause'))")
         browser.wait('tbody .chip', 'Paused')
         assert focused(browser) == before, focused(browser)
-        browser.js(f"location.hash = '#/jobs/{first}/brief'")
+        browser.js(f"location.hash = '#/jobs/{first + (paused == first)}/brief'")
         browser.wait('[role=tab]', 'Console')
         browser.until(lambda: browser.js("document.activeElement.id === 'main'"), 'the focus on the new page')
         for name, tab in (('Endpoints', 'endpoints'), ('Metrics', 'metrics'), ('Console', 'console'), ('Report', 'report'), ('Brief', 'brief')):
             press(browser, '[role=tab]', name, tab)
+        browser.wait('.actions button', 'Pause')
         browser.js("[...document.querySelectorAll('.actions button')].find(b => b.textContent === 'Pause').focus()")
         browser.key('Enter')
         browser.until(lambda: focused(browser) == 'Resume', lambda: f'Resume in the place of Pause, not {focused(browser)!r};')
