@@ -81,8 +81,8 @@ export async function whole(path, query, progress) {
     from = response.headers.get('X-Assay-Next');
     name = /filename="([^"]+)"/.exec(response.headers.get('Content-Disposition') || '')?.[1] || 'console.log';
     const blob = await response.blob();
-    // The last line of a part that is not the last one tells readers how to continue.
-    const more = from ? new Blob([`… (goes on with from=${from})\n`]).size : 0;
+    // The last line of a part that is not the last one tells readers how to continue, unless the part ends within a line ("17.1024").
+    const more = from && !from.includes('.') ? new Blob([`… (goes on with from=${from})\n`]).size : 0;
     parts.push(blob.slice(0, blob.size - more));
     progress(bytes += blob.size - more);
   } while (from);

@@ -33,9 +33,42 @@ export function append(element, children) {
   return element;
 }
 
+// Who has come to something in there with the keyboard is at the same thing afterwards.
 export function replace(element, ...children) {
+  const held = holdFocus(element);
   element.replaceChildren();
-  return append(element, children);
+  append(element, children);
+  if (held) held();
+  return element;
+}
+
+const kFocusable = 'a[href],button,input,select,textarea,summary,[tabindex]';
+const focusables = root => [...root.querySelectorAll(kFocusable)].filter(e => !e.disabled && e.tabIndex >= 0 && !e.closest('[hidden]'));
+// What a control is to somebody who uses it: its kind, its name, and the job in whose row it is.
+function likeness(element) {
+  const row = element.closest('[data-job]');
+  return [element.localName, element.name || '', element.type === 'radio' ? element.value : '', row ? row.dataset.job : '',
+    element.getAttribute('aria-label') || (element.localName === 'input' ? '' : element.textContent)].join('\n');
+}
+
+// Gives a function that sets the focus in the root to the control that it was on: the same, or the like of it, or, where there is none, what is in
+// its place. Nothing: it was not in there.
+export function holdFocus(root) {
+  const active = document.activeElement;
+  if (!active || active === root || !root.contains(active)) return null;
+  const all = focusables(root);
+  const at = all.indexOf(active);
+  const like = likeness(active);
+  const turn = all.slice(0, Math.max(at, 0)).filter(e => likeness(e) === like).length;
+  return () => {
+    const taken = document.activeElement;
+    if (taken && taken !== document.body) return;
+    if (active.isConnected) { active.focus({preventScroll: true}); return; }
+    const now = focusables(root);
+    const alike = now.filter(e => likeness(e) === like);
+    const next = alike[Math.min(turn, alike.length - 1)] || now[Math.min(Math.max(at, 0), now.length - 1)];
+    if (next) next.focus({preventScroll: true});
+  };
 }
 
 // Text of other people: long text is cut, with the whole as the title; marks that would change

@@ -1,5 +1,5 @@
 import * as api from './api.js';
-import {h, icon, Life, replace, svg, words} from './dom.js';
+import {h, holdFocus, icon, Life, replace, svg, words} from './dom.js';
 import {dropDraft} from './draft.js';
 import {language, languages, speak, t, wanted} from './i18n.js';
 import {errorBox} from './parts.js';
@@ -14,6 +14,7 @@ const app = document.getElementById('app');
 let session = null;
 let life = new Life();
 let shown = 0;
+let last = null;  // the page that is shown, without what it shows of it
 
 function route() {
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
@@ -97,9 +98,17 @@ export async function show() {
   if (place.name === 'nowhere') module = {render: () => { throw new Error(t('error.nowhere')); }};
   else try { module = await kPages[place.name](); } catch { module = {render: () => { throw new Error(t('error.unreachable')); }}; }
   if (mine !== shown) return;
-  replace(app, bar(place.name), main);
+  const here = `${place.name} ${place.id ?? ''}`;
+  const held = holdFocus(app);
+  const focus = () => {
+    if (document.activeElement && document.activeElement !== document.body) return;
+    if (here === last && held) held();
+    else if (last !== null && here !== last) main.focus({preventScroll: true});  // not through the bar again
+  };
+  app.replaceChildren(bar(place.name), main);
   const context = {session, life, main, place, show, signedIn: s => { session = s; api.useCsrf(s.csrf); localStorage.setItem('assay.user', s.user); }};
   try { await module.render(context); } catch (e) { if (mine === shown) replace(main, errorBox(e)); }
+  if (mine === shown) { focus(); last = here; }
   const title = main.querySelector('h1');
   document.title = title ? `${title.textContent.slice(0, 80)} · Assay` : 'Assay';
 }

@@ -1,8 +1,8 @@
-import {get, post, stream} from './api.js';
+import {get, stream} from './api.js';
 import {h, replace, words} from './dom.js';
 import {ago, duration, moment, number} from './format.js';
 import {t, term} from './i18n.js';
-import {arrayHead, onElements, progress} from './view_array.js';
+import {arrayHead, onElements, onMany, progress} from './view_array.js';
 import {button, confirm, deed, errorBox, stateChip, toast, verdictChip} from './parts.js';
 
 const kPage = 50;
@@ -50,12 +50,11 @@ export async function render({main, place, session, life}) {
         deed(t('jobs.stop'), async () => {
           if (!await confirm(t('jobs.stop.sure', {n: jobs}), t('jobs.stop'))) return;
           let done = 0, failed = 0;
-          for (const [id, row] of chosen) {
-            try {
-              if (row.elements) { const all = await onElements(id, 'kill'); done += all.changed; failed += all.refused; }
-              else { await post(`/jobs/${id}/kill`); ++done; }
-            } catch { ++failed; }
-          }
+          const single = [...chosen].filter(([, row]) => !row.elements).map(([id]) => id);
+          const asked = [...chosen].filter(([, row]) => row.elements).map(([id]) => () => onElements(id, 'kill'));
+          if (single.length) asked.push(() => onMany('/jobs/kill', {}, {jobs: single.join(',')}));
+          for (const ask of asked)
+            try { const all = await ask(); done += all.changed; failed += all.refused; } catch { ++failed; }
           toast(t(failed ? 'jobs.stop.some' : 'jobs.stop.done', {n: done, failed}), failed ? 'invalid' : 'note');
           chosen.clear();
           await load();

@@ -23,7 +23,7 @@ async function whoIsSignedIn() {
   try { return await get('/session'); } catch (error) { if (error.status === 401) return null; throw error; }
 }
 
-export async function render({main, place, signedIn}) {
+export async function render({main, place, life, signedIn}) {
   const go = session => {
     signedIn(session);
     const then = sessionStorage.getItem('assay.then');
@@ -48,7 +48,12 @@ export async function render({main, place, signedIn}) {
   // After a sign-in at a provider, a cookie has the outcome.
   const byProvider = place.parameters.by === 'provider';
   const how = byProvider ? {by: 'provider'} : {link: place.parameters.link};
-  if (!byProvider && !how.link) { name.focus(); return; }
+  if (!byProvider && !how.link) {
+    name.focus();
+    // Another page of this browser may have signed in meanwhile.
+    try { const now = place.parameters.failed ? null : await whoIsSignedIn(); if (now && !life.over) go(now); } catch { /* then here */ }
+    return;
+  }
   // A link works once: it does not stay in the address or the history.
   history.replaceState(null, '', '#/sign-in');
   replace(said, h('p', {class: 'said live'}, t('signin.busy')));

@@ -24,12 +24,16 @@ export function errorBox(e) {
 
 export const button = (label, onclick, kind = '') => h('button', {type: 'button', class: kind, onclick}, label);
 
-// A button for an action that may fail: it is disabled meanwhile, and its error is shown.
+// A button for an action that may fail: it does nothing meanwhile (and keeps the focus, which one that is disabled loses), and its error is shown.
 export function deed(label, what, kind = '') {
+  let busy = false;
   const b = button(label, async () => {
-    b.disabled = true;
+    if (busy) return;
+    busy = true;
+    b.setAttribute('aria-disabled', 'true');
     try { await what(); } catch (e) { toast(e.code === 'unreachable' ? t('error.unreachable') : e.message, 'invalid'); }
-    b.disabled = false;
+    b.removeAttribute('aria-disabled');
+    busy = false;
   }, kind);
   return b;
 }

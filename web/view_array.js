@@ -19,11 +19,12 @@ export function progress(all) {
 }
 
 // The server does what it can in a second and says where to go on.
-export async function onElements(id, what, indices) {
+export const onElements = (id, what, indices) => onMany(`/jobs/${id}/array/${what}`, {indices}, {});
+export async function onMany(path, query, body) {
   const sum = {changed: 0, refused: 0, words: ''};
   let from;
   do {
-    const answer = await post(`/jobs/${id}/array/${what}`, {}, {query: {indices, from}});
+    const answer = await post(path, body, {query: {...query, from}});
     sum.changed += answer.changed;
     sum.refused += answer.refused;
     sum.words ||= answer.words;

@@ -149,6 +149,24 @@ Answer<JobDetails> Client::ask_of(jobs::JobId id, const std::string& deed) const
   return {read_details(json), json};
 }
 
+ManyChanged Client::ask_of_many(const std::string& numbers, const std::string& deed) const {
+  ManyChanged out;
+  std::int64_t from = 0;
+  do {
+    // A deed that was done already is refused as one that does not fit: it is not sent twice.
+    Ask ask{.method = "POST", .path = "/jobs/" + deed, .body = {{"jobs", numbers}}};
+    if (from != 0) ask.query = {{"from", std::to_string(from)}};
+    const Json answer = connection_.ask(ask);
+    for (const Json& job : list_at(answer, "jobs"))
+      out.changed[integer_at(job, "id", 0)] = text_at(job, "state");
+    for (const Json& job : list_at(answer, "failed"))
+      out.failed[integer_at(job, "id", 0)] = text_at(job, "words");
+    out.refused += integer_at(answer, "refused", 0);
+    from = integer_at(answer, "next", 0);
+  } while (from != 0);
+  return out;
+}
+
 Answer<LogPage> Client::log(jobs::JobId id, const LogQuery& query) const {
   http::Query words{{"rank", query.rank},
                     {"from", std::to_string(query.from)},
@@ -161,16 +179,16 @@ Answer<LogPage> Client::log(jobs::JobId id, const LogQuery& query) const {
   return {read_log(json), json};
 }
 
-LogText Client::log_text(jobs::JobId id, const LogQuery& query) const {
-  http::Query words{
-      {"rank", query.rank}, {"from", std::to_string(query.from)}, {"most", "4194304"}};
+LogText Client::log_text(jobs::JobId id, const LogQuery& query, const std::string& from) const {
+  http::Query words{{"rank", query.rank}, {"most", "4194304"}};
+  if (!from.empty()) words.emplace_back("from", from);
   if (query.attempt) words.emplace_back("attempt", std::to_string(*query.attempt));
   http::Response response =
       connection_.send({.path = job_path(id) + "/log/download", .query = std::move(words)});
-  LogText out{std::move(response.body),
-              parse_number<std::int64_t>(response.header("x-assay-next"))};
-  // The last line is for people who look at the file.
-  if (out.next) out.text.erase(out.text.rfind('\n', out.text.size() - 2) + 1);
+  LogText out{std::move(response.body), response.header("x-assay-next")};
+  // The last line is for people who look at the file; within a line ("17.1024") there is none.
+  if (!out.next.empty() && out.next.find('.') == std::string::npos && out.text.size() > 1)
+    out.text.erase(out.text.rfind('\n', out.text.size() - 2) + 1);
   return out;
 }
 
@@ -216,7 +234,7 @@ Json Client::put_schedule(const std::string& name, const std::string& cron,
                           const NewSubmission& job) const {
   return connection_.ask({.method = "PUT",
                           .path = schedule_path(name),
-                          .body = {{"cron", cron}, {"job", body_of(job)}}});
+                          .body = {{"cron", cron}, {"job", body_of(job)}, {"paused", false}}});
 }
 
 Json Client::schedules() const {

@@ -46,10 +46,17 @@ struct LogQuery {
   std::optional<int> attempt{};
 };
 
+/// What has become of many jobs, by their numbers.
+struct ManyChanged {
+  std::map<jobs::JobId, std::string> changed{};  ///< the state
+  std::map<jobs::JobId, std::string> failed{};   ///< why not; of very many, the first
+  std::int64_t refused = 0;                      ///< in all
+};
+
 /// A part of a log as text, each line with "[RANK] " first where it is of all ranks.
 struct LogText {
   std::string text{};
-  std::optional<std::int64_t> next{};  ///< `from` of the next part; nothing: this was the last
+  std::string next{};  ///< where the next part begins; empty: this was the last
 };
 
 /// A typed client of the platform's REST interface. Errors are those of Connection. Thread-safe.
@@ -83,9 +90,13 @@ class Client {
   [[nodiscard]] Json pushed_result(const std::string& test) const;
   /// "kill", "pause", "resume", "approve" or "reject".
   Answer<JobDetails> ask_of(jobs::JobId id, const std::string& deed) const;
+  /// "kill", "pause" or "resume" of "3,17-26", in as many requests as it takes.
+  [[nodiscard]] ManyChanged ask_of_many(const std::string& numbers, const std::string& deed) const;
   [[nodiscard]] Answer<LogPage> log(jobs::JobId id, const LogQuery& query) const;
-  /// All that there is now, faster than log(): `lines` does not count.
-  [[nodiscard]] LogText log_text(jobs::JobId id, const LogQuery& query) const;
+  /// All that there is now, faster than log(), from where LogText::next says: of the query only
+  /// rank and attempt count. A line that is longer than a part ends in one of the next.
+  [[nodiscard]] LogText log_text(jobs::JobId id, const LogQuery& query,
+                                 const std::string& from = {}) const;
 
   [[nodiscard]] Answer<jobs::NodesAnswer> nodes() const;
   void drain(const std::string& node, const std::string& reason) const;

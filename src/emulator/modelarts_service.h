@@ -53,7 +53,7 @@ class ModelArtsService {
   ServerResponse search(const ServerRequest& request);
   ServerResponse job_operation(const ServerRequest& request, const Job& job, const Path& path);
   ServerResponse terminate(const ServerRequest& request, const Job& job);
-  ServerResponse task_operation(const Job& job, const Path& path);
+  ServerResponse task_operation(const ServerRequest& request, const Job& job, const Path& path);
   ServerResponse events(const ServerRequest& request, const Job& job);
   [[nodiscard]] std::optional<ServerResponse> refuse_creation(const Json& body);
   [[nodiscard]] JobToRun to_run(const Job& job) const;

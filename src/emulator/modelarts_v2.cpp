@@ -274,7 +274,7 @@ ServerResponse ModelArtsService::job_operation(const ServerRequest& request, con
   }
   if (path.size() == 3 && path[2] == "actions" && method == "POST") return terminate(request, job);
   if (path.size() == 3 && path[2] == "events" && method == "GET") return events(request, job);
-  if (path.size() >= 4 && method == "GET") return task_operation(job, path);
+  if (path.size() >= 4 && method == "GET") return task_operation(request, job, path);
   return modelarts_error(404, "APIGW.0101", "The API does not exist");
 }
 
@@ -314,7 +314,8 @@ ServerResponse ModelArtsService::events(const ServerRequest& request, const Job&
                           {"events", page}});
 }
 
-ServerResponse ModelArtsService::task_operation(const Job& job, const Path& path) {
+ServerResponse ModelArtsService::task_operation(const ServerRequest& request, const Job& job,
+                                                const Path& path) {
   const bool metrics = path[2] == "metrics" && path.size() == 4;
   const bool logs = path[2] == "tasks" && path.size() == 6 && path[4] == "logs";
   if (!metrics && !logs) return modelarts_error(404, "APIGW.0101", "The API does not exist");

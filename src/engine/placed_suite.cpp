@@ -53,10 +53,11 @@ bool names_workdir(const std::string& suite) {
   }
 }
 
-/// A folder that nobody else can have made, on machines of which nothing is known.
+/// A folder that nobody else can have made, on machines of which nothing is known: each node's has
+/// its own name, because two of them may share /tmp.
 std::string fresh_folder(const Execution& execution) {
   std::random_device entropy;
-  return fmt::format("/tmp/assay-job-{}-{}-{:08x}{:08x}", execution.job, execution.attempt,
+  return fmt::format("/tmp/assay-job-{}-{}-{:08x}{:08x}-{{host}}", execution.job, execution.attempt,
                      entropy(), entropy());
 }
 

@@ -47,4 +47,24 @@ std::optional<ArrayRange> parse_array(std::string_view text) {
   return range;
 }
 
+std::optional<std::vector<JobId>> parse_job_numbers(std::string_view text) {
+  constexpr JobId kLast = JobId{1} << 53;
+  std::vector<JobId> numbers;
+  for (const std::string_view part : split(text, ',')) {
+    const auto dash = part.find('-');
+    const auto first = parse_number<JobId>(trim(part.substr(0, dash)), 1, kLast);
+    const auto last = dash == std::string_view::npos
+                          ? first
+                          : parse_number<JobId>(trim(part.substr(dash + 1)), 1, kLast);
+    if (!first || !last || *last < *first ||
+        static_cast<std::size_t>(*last - *first) + numbers.size() >= kMaxNumbers)
+      return std::nullopt;
+    for (JobId id = *first; id <= *last; ++id) numbers.push_back(id);
+  }
+  std::ranges::sort(numbers);
+  const auto again = std::ranges::unique(numbers);
+  numbers.erase(again.begin(), again.end());
+  return numbers;
+}
+
 }  // namespace assay::jobs

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "jobs/job_request.h"
+
 namespace assay::jobs {
 
 inline constexpr int kMaxArrayIndex = 1'000'000;
@@ -23,5 +25,11 @@ struct ArrayRange {
 /// "0-9", "0-9%4" (four at a time), "1,5,10-20:2". Nothing where it is not that, names an element
 /// twice, or has more than kMaxArrayElements.
 [[nodiscard]] std::optional<ArrayRange> parse_array(std::string_view text);
+
+inline constexpr std::size_t kMaxNumbers = 100'000;  ///< of jobs that are named at a time
+
+/// "12,17-26": numbers of jobs, each once, ascending. Nothing where it is not that, or names more
+/// than kMaxNumbers.
+[[nodiscard]] std::optional<std::vector<JobId>> parse_job_numbers(std::string_view text);
 
 }  // namespace assay::jobs

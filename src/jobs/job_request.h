@@ -16,6 +16,8 @@ struct ClusterNode {
   std::string device_type{};  ///< "H200"; on a machine without devices "cpu", and a slot is one
   int devices = 0;
   bool available = true;  ///< false: drained or lost. What runs there goes on; nothing new begins
+  bool drained = false;   ///< somebody has drained it
+  std::string reason{};   ///< … for that; empty: it was not given
 };
 
 /// Nodes that from one moment to another belong to some teams only; to nobody where there are none

@@ -199,7 +199,11 @@ class Transition {
   void preempt() {
     if (!in({State::scheduling, State::running})) return ignore("does not run");
     if (!policy_.preemptible && !by_engine()) return ignore("is not preemptible");
-    take("makes room" + because() + " and goes back into the queue");
+    if (by_engine() || event_.detail.empty())
+      take("makes room and goes back into the queue" + because());
+    else
+      take("makes room for " + ellipsize(printable(event_.detail), kMaxDetail) +
+           " and goes back into the queue");
     stop(State::pausing, State::queued, Cause::preempted);
   }
 

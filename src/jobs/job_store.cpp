@@ -262,9 +262,43 @@ Change JobStore::apply(JobId id, const Event& event, WallTime now_ns) {
   Transaction transaction(database_);
   std::optional<Job> job = find(id);
   if (!job) throw no_such_job(id);
-  Change change = jobs::apply(job->life, policy_of(job->submission), event, now_ns);
+  Change change = apply_one(*std::move(job), event, now_ns);
+  transaction.commit();
+  return change;
+}
+
+std::vector<Change> JobStore::apply_all(const std::vector<JobId>& ids, const Event& event,
+                                        WallTime now_ns) {
+  Transaction transaction(database_);
+  std::vector<Change> out;
+  for (const JobId id : ids) {
+    std::optional<Job> job = find(id);
+    if (job) {
+      out.push_back(apply_one(*std::move(job), event, now_ns));
+    } else {
+      out.emplace_back();
+      out.back().words = no_such_job(id).message();
+    }
+  }
+  transaction.commit();
+  return out;
+}
+
+std::map<JobId, JobOwner> JobStore::owners(const std::vector<JobId>& ids) {
+  std::map<JobId, JobOwner> out;
+  for (const JobId id : ids) {
+    Statement query = database_.prepare("SELECT owner, team FROM jobs WHERE id = ?");
+    query.bind(1, id);
+    if (query.step()) out[id] = {query.text(0), query.text(1)};
+  }
+  return out;
+}
+
+Change JobStore::apply_one(Job job, const Event& event, WallTime now_ns) {
+  const JobId id = job.id;
+  Change change = jobs::apply(job.life, policy_of(job.submission), event, now_ns);
   if (!change.taken) return change;
-  const Life& life = job->life;
+  const Life& life = job.life;
   Statement list = database_.prepare(
       "UPDATE jobs SET state = ?2, verdict = ?3, started_ns = ?4, ended_ns = ?5 WHERE id = ?1");
   list.bind(1, id).bind(2, to_text(life.state)).bind(3, to_text(life.verdict));
@@ -293,13 +327,10 @@ Change JobStore::apply(JobId id, const Event& event, WallTime now_ns) {
         "INSERT OR REPLACE INTO usage"
         " (job, attempt, team, owner, devices, from_ns, to_ns, device_type)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-    used.bind(1, id).bind(2, std::int64_t{life.attempt}).bind(3, job->team).bind(4, job->owner);
+    used.bind(1, id).bind(2, std::int64_t{life.attempt}).bind(3, job.team).bind(4, job.owner);
     used.bind(5, devices).bind(6, life.started_ns);
-    used.bind(7, std::max(change.at_ns, life.started_ns))
-        .bind(8, job->submission.device_type)
-        .run();
+    used.bind(7, std::max(change.at_ns, life.started_ns)).bind(8, job.submission.device_type).run();
   }
-  transaction.commit();
   return change;
 }
 

@@ -37,6 +37,11 @@ struct Job {
   std::string code{};
 };
 
+struct JobOwner {
+  std::string owner{};
+  std::string team{};
+};
+
 /// What an attempt has used.
 struct AttemptUse {
   JobId job = 0;
@@ -165,6 +170,9 @@ class JobStore {
   [[nodiscard]] std::vector<JobId> submit(const NewJob& job, WallTime now_ns);
   /// Takes an event as jobs::apply does. Throws Error of kind usage for a job that there is not.
   [[nodiscard]] Change apply(JobId id, const Event& event, WallTime now_ns);
+  /// The same for many, of which a job that there is not takes nothing: all is on the disk at once.
+  [[nodiscard]] std::vector<Change> apply_all(const std::vector<JobId>& ids, const Event& event,
+                                              WallTime now_ns);
   /// As jobs::clock_was_set, for all jobs that have not ended.
   void clock_was_set(Nanoseconds by);
 
@@ -172,6 +180,8 @@ class JobStore {
   [[nodiscard]] bool knows_request(const std::string& owner, const std::string& key);
   [[nodiscard]] std::optional<Job> find(JobId id);
   [[nodiscard]] std::optional<State> state_of(JobId id);
+  /// Of those that there are.
+  [[nodiscard]] std::map<JobId, JobOwner> owners(const std::vector<JobId>& ids);
   /// A job that comes after this one (Submission::after) and has not ended; nothing: none does.
   [[nodiscard]] std::optional<JobId> unfinished_after(JobId id);
   /// By their ids.
@@ -220,6 +230,8 @@ class JobStore {
 
   [[nodiscard]] JobId insert(const NewJob& job, const Life& life, NewRows& rows, JobId array,
                              std::optional<int> index);
+  /// apply() within a transaction.
+  [[nodiscard]] Change apply_one(Job job, const Event& event, WallTime now_ns);
   static void write_event(database::Statement& add, JobId id, const Event& event,
                           const Change& change, int attempt, WallTime now_ns);
   void write_submission(JobId id, const Submission& submission);

@@ -24,6 +24,14 @@ std::string asked_nodes(const Pending& pending) {
                             : fmt::format("asks for {} with {} each", nodes, devices);
 }
 
+// "2026-11-15 10:15:00 UTC".
+std::string spoken_utc(WallTime at_ns) {
+  std::string text = iso_utc(at_ns);
+  text.replace(text.find('T'), 1, " ");
+  text.replace(text.size() - 1, 1, " UTC");
+  return text;
+}
+
 std::string quota(const Pending& pending, std::string_view whose) {
   const std::string asks =
       fmt::format("{}; {} quota is {}", asked_devices(pending), whose, pending.limit);
@@ -39,6 +47,14 @@ std::string to_words(const Pending& pending) {
   switch (pending.kind) {
     case PendingKind::approval:
       return "waits for approval";
+    case PendingKind::owner_disabled:
+      return "its owner, " + subject + ", is disabled";
+    case PendingKind::owner_removed:
+      return "its owner, " + subject + ", has no account any more";
+    case PendingKind::owner_is_viewer:
+      return "its owner, " + subject + ", is a viewer, and may not run jobs";
+    case PendingKind::owner_left_team:
+      return subject + " is no longer in team " + printable(pending.team);
     case PendingKind::paused:
       return "is paused until somebody resumes it";
     case PendingKind::stopping:
@@ -48,7 +64,7 @@ std::string to_words(const Pending& pending) {
     case PendingKind::engine:
       return subject.empty() ? "waits in the queue of the cluster's own scheduler" : subject;
     case PendingKind::not_before:
-      return "does not start before " + iso_utc(pending.until_ns);
+      return "does not start before " + spoken_utc(pending.until_ns);
     case PendingKind::dependency:
       return fmt::format("waits for job {} to finish", pending.job);
     case PendingKind::dependency_failed:
@@ -73,9 +89,9 @@ std::string to_words(const Pending& pending) {
       return fmt::format("{}; the cluster has {} of that size", asked_nodes(pending),
                          counted(pending.limit, "node"));
     case PendingKind::drained:
-      return fmt::format("{}; of the cluster's {} of that size, {} can be used now",
+      return fmt::format("{}; of the cluster's {} of that size, {} can be used now: {}",
                          asked_nodes(pending), counted(pending.limit, "node"),
-                         pending.limit - pending.used);
+                         pending.limit - pending.used, subject);
     case PendingKind::reservation:
       return fmt::format("{}; nodes that are free are reserved ('{}')", asked_nodes(pending),
                          subject);
@@ -88,6 +104,12 @@ std::string to_words(const Pending& pending) {
                          pending.job);
   }
   return {};
+}
+
+bool is_about_owner(PendingKind kind) {
+  using enum PendingKind;
+  return kind == owner_disabled || kind == owner_removed || kind == owner_is_viewer ||
+         kind == owner_left_team;
 }
 
 Pending pending_by_state(const Life& life) {

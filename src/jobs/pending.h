@@ -8,6 +8,10 @@ namespace assay::jobs {
 
 enum class PendingKind {
   approval,
+  owner_disabled,  ///< its owner may not submit jobs any more
+  owner_removed,
+  owner_is_viewer,
+  owner_left_team,  ///< of the job
   paused,
   stopping,           ///< it goes on when it has stopped
   starting,           ///< it has nodes
@@ -32,6 +36,10 @@ enum class PendingKind {
 constexpr auto enum_names(PendingKind) {
   using enum PendingKind;
   return std::to_array<EnumName<PendingKind>>({{approval, "approval"},
+                                               {owner_disabled, "owner_disabled"},
+                                               {owner_removed, "owner_removed"},
+                                               {owner_is_viewer, "owner_is_viewer"},
+                                               {owner_left_team, "owner_left_team"},
                                                {paused, "paused"},
                                                {stopping, "stopping"},
                                                {starting, "starting"},
@@ -61,9 +69,10 @@ struct Pending {
   std::string device_type{};  ///< empty: any
   int limit = 0;              ///< the quota, the array's limit, or the nodes that there are
   int used = 0;               ///< of the limit
-  std::string subject{};      ///< the team, user, queue, or reservation; the engine's words
+  std::string subject{};      ///< the team, user, queue, reservation or nodes; the engine's words
   JobId job = 0;              ///< the job that comes first
   WallTime until_ns = 0;      ///< of not_before
+  std::string team{};         ///< of owner_left_team, whose subject is the owner
 
   bool operator==(const Pending&) const = default;
   static void fields(auto& self, auto&& field) {
@@ -74,6 +83,7 @@ struct Pending {
     field("limit", self.limit);
     field("used", self.used);
     field.optional("subject", self.subject);
+    field.optional("team", self.team);
     field("job", self.job);
     field("until_ns", self.until_ns);
   }
@@ -81,6 +91,9 @@ struct Pending {
 
 /// "asks for 16 devices of type H200; the team's quota is 8".
 [[nodiscard]] std::string to_words(const Pending& pending);
+
+/// It waits for somebody to change what its owner may.
+[[nodiscard]] bool is_about_owner(PendingKind kind);
 
 /// Why a job that is not in the scheduler's hands does not run.
 [[nodiscard]] Pending pending_by_state(const Life& life);

@@ -5,6 +5,9 @@
 #include <map>
 #include <tuple>
 
+#include <fmt/format.h>
+
+#include "core/text.h"
 #include "jobs/cluster_resources.h"
 
 namespace assay::jobs {
@@ -22,6 +25,8 @@ class SchedulingPass {
         standing_(snapshot.fair_share.standing(snapshot.teams, now_ns)) {
     for (const Queue& queue : snapshot.queues) queues_.emplace(queue.name, &queue);
     for (const Team& team : snapshot.teams) teams_.emplace(team.name, &team);
+    for (const Barred& one : snapshot.barred)
+      barred_.emplace(std::pair(one.user, one.team), one.why);
     for (const Occupant& occupant : snapshot.occupants) {
       const Request& request = occupant.request;
       std::optional<Resources::Standing> standing;
@@ -102,6 +107,12 @@ class SchedulingPass {
 
   [[nodiscard]] std::optional<Pending> reason_to_stay_aside(const Request& request) const {
     Pending reason = asked(request);
+    if (const auto barred = barred_.find({request.user, request.team}); barred != barred_.end()) {
+      reason.kind = barred->second;
+      reason.subject = request.user;
+      if (reason.kind == PendingKind::owner_left_team) reason.team = request.team;
+      return reason;
+    }
     for (const Dependency& dependency : request.after) {
       if (dependency.state == State::finished) continue;
       reason.kind = PendingKind::dependency;
@@ -153,9 +164,33 @@ class SchedulingPass {
         reason.kind = PendingKind::drained;
         reason.limit = supply.large_enough;
         reason.used = supply.large_enough - supply.available;
+        reason.subject = who_is_away(request);
       }
     }
     return reason;
+  }
+
+  /// "node2 is drained ('new disk'), node3 is lost": the first of the nodes that it could use else.
+  [[nodiscard]] std::string who_is_away(const Request& request) const {
+    constexpr std::size_t kNodes = 3;
+    std::vector<std::string> words;
+    std::size_t more = 0;
+    for (const ClusterNode& node : snapshot_.nodes) {
+      if (node.available || node.devices < request.devices ||
+          (!request.device_type.empty() && node.device_type != request.device_type))
+        continue;
+      if (words.size() == kNodes)
+        ++more;
+      else
+        words.push_back(why_away(node));
+    }
+    return join(words, ", ") + (more == 0 ? "" : fmt::format(", and {} more", more));
+  }
+  static std::string why_away(const ClusterNode& node) {
+    constexpr std::size_t kMost = 100;
+    if (!node.drained) return node.name + " is lost";
+    if (node.reason.empty()) return node.name + " is drained";
+    return node.name + " is drained ('" + ellipsize(node.reason, kMost) + "')";
   }
 
   void consider(const Request& request, int place) {
@@ -255,6 +290,7 @@ class SchedulingPass {
   FairShare::Standing standing_;
   std::map<std::string, const Queue*> queues_;
   std::map<std::string, const Team*> teams_;
+  std::map<std::pair<std::string, std::string>, PendingKind> barred_;  // by user and team
   std::map<JobId, int> array_use_;
   std::vector<InLine> line_;
   std::vector<Decision::Waiting> aside_;

@@ -25,6 +25,13 @@ struct SchedulerOptions {
   bool hand_over = false;
 };
 
+/// Whose jobs do not start: somebody's, or somebody's in one team.
+struct Barred {
+  PendingKind why = PendingKind::owner_disabled;  ///< is_about_owner()
+  std::string user{};
+  std::string team{};
+};
+
 /// All that a decision depends on. A cluster without a list of queues or teams takes any.
 struct Snapshot {
   std::vector<ClusterNode> nodes{};
@@ -34,6 +41,7 @@ struct Snapshot {
   std::vector<Request> queued{};
   std::vector<Request> unapproved{};  ///< not in line; but those that can never run are broken
   std::vector<Occupant> occupants{};
+  std::vector<Barred> barred{};  ///< each user and team once; what runs of theirs goes on
   FairShare fair_share{};
 };
 

@@ -225,6 +225,7 @@ class SubmissionCheck {
   void endpoints() {
     if (is_too_long("endpoints", job_.endpoints, kMaxEndpoints)) return;
     std::set<std::string> names;
+    std::set<int> ports;
     for (std::size_t i = 0; i < job_.endpoints.size(); ++i) {
       const Endpoint& endpoint = job_.endpoints[i];
       const std::string path = fmt::format("endpoints[{}]", i);
@@ -232,6 +233,8 @@ class SubmissionCheck {
       if (endpoint.kind == EndpointKind::port) {
         if (!endpoint.port || *endpoint.port < 1 || *endpoint.port > 65535)
           problem(path + ".port", "expected a port from 1 to 65535");
+        else if (!ports.insert(*endpoint.port).second)
+          problem(path + ".port", fmt::format("two endpoints have port {}", *endpoint.port));
         name = endpoint.name;
         word(path + ".name", name);
       } else if (endpoint.port || !endpoint.name.empty()) {

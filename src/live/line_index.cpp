@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "core/skipped_note.h"
 
@@ -67,7 +68,8 @@ std::uint64_t LineIndex::walk(std::uint64_t offset, std::uint64_t end, std::uint
         line_end = next = stop;
       if (next == nullptr) break;
       const std::uint64_t at = offset + static_cast<std::uint64_t>(p - begin);
-      if (!visit(std::string_view(p, static_cast<std::size_t>(line_end - p)), at))
+      if (!visit(std::string_view(p, static_cast<std::size_t>(line_end - p)), at,
+                 newline != nullptr))
         return offset + static_cast<std::uint64_t>(next - begin);
       p = next;
     }
@@ -95,6 +97,11 @@ void LineIndex::add(std::string_view text, std::uint64_t offset) {
   times_.push_back(newest_ms_);
 }
 
+bool LineIndex::is_behind_newline(std::uint64_t offset) const {
+  char before = '\n';
+  return offset == 0 || log_.read(offset - 1, std::span(&before, 1)) == 0 || before == '\n';
+}
+
 std::uint64_t LineIndex::position(std::uint64_t offset) const {
   const auto behind = std::ranges::upper_bound(skips_, offset, {}, &Skip::offset);
   return behind == skips_.begin() ? offset
@@ -119,10 +126,11 @@ std::uint64_t LineIndex::line_near(std::uint64_t end) const {
 
 std::uint64_t LineIndex::scan(std::uint64_t bytes) {
   const std::uint64_t before = scanned_;
-  scanned_ = walk(scanned_, log_.size(), bytes, [&](std::string_view text, std::uint64_t offset) {
-    add(text, offset);
-    return levels_.size() < kMaxLines;
-  });
+  scanned_ = walk(scanned_, log_.size(), bytes,
+                  [&](std::string_view text, std::uint64_t offset, bool /*whole*/) {
+                    add(text, offset);
+                    return levels_.size() < kMaxLines;
+                  });
   // A part that is gone before it was read.
   for (std::size_t i = 0; i < log_.parts(); ++i)
     if (const auto part = log_.part(i); part.gone && scanned_ >= part.begin && scanned_ < part.end)
@@ -156,17 +164,20 @@ void LineIndex::read(std::span<const std::uint64_t> numbers,
     std::int64_t time = from.time_ms;
     const std::size_t before = wanted;
     bool stopped = false;
-    (void)walk(from.offset, scanned_, UINT64_MAX, [&](std::string_view text, std::uint64_t at) {
+    bool begins = is_behind_newline(from.offset);
+    const auto take = [&](std::string_view text, std::uint64_t at, bool whole) {
       if (const auto own = time_of(text)) time = std::max(time, *own);
+      const bool first_of_line = std::exchange(begins, whole);
       if (number++ != numbers[wanted]) return true;
-      if (!visit({number - 1, time, text, end_of(text, at), false})) {
+      if (!visit({number - 1, time, text, end_of(text, at), false, first_of_line, !whole})) {
         stopped = true;
         return false;
       }
       ++wanted;
       // The next one may be far away.
       return wanted < numbers.size() && numbers[wanted] < number + kStride;
-    });
+    };
+    (void)walk(from.offset, scanned_, UINT64_MAX, take);
     if (stopped) return;
     // It lies in a part that is gone, or was cut off meanwhile.
     while (wanted == before || (wanted < numbers.size() && numbers[wanted] < limit)) {

@@ -49,6 +49,8 @@ class LineIndex {
     std::string_view bytes{};  ///< as they are in the file, without the newline
     std::uint64_t end = 0;     ///< in the rank's whole output, without the newline
     bool gone = false;         ///< the log was rotated and this part dropped, or it was cut
+    bool begins = true;        ///< false: it goes on with the line before, which no newline ends
+    bool open = false;         ///< no newline ends it
   };
   /// Calls `visit` for every one of `numbers` (rising), until it gives false.
   void read(std::span<const std::uint64_t> numbers,
@@ -62,7 +64,8 @@ class LineIndex {
     std::uint64_t offset = 0;
     std::int64_t time_ms = 0;
   };
-  // Calls `visit(text, next offset)` for the whole lines from `offset`, up to `end`.
+  // Calls `visit(text, offset, whether a newline ends it)` for the lines from `offset`, up to
+  // `end`.
   template <class Visit>
   std::uint64_t walk(std::uint64_t offset, std::uint64_t end, std::uint64_t most,
                      Visit visit) const;
@@ -71,6 +74,7 @@ class LineIndex {
   [[nodiscard]] std::uint64_t position(std::uint64_t offset) const;
   [[nodiscard]] std::uint64_t end_of(std::string_view text, std::uint64_t offset) const;
   [[nodiscard]] std::uint64_t break_after(std::uint64_t offset) const;
+  [[nodiscard]] bool is_behind_newline(std::uint64_t offset) const;
 
   GrowingLog log_;
   std::int64_t start_ms_;

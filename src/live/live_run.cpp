@@ -110,7 +110,7 @@ Json LiveRun::log(ConsoleQuery query, LogPlace& before) {
   return json;
 }
 
-std::string LiveRun::log_text(std::optional<int> rank, std::int64_t& from, std::size_t most) {
+std::string LiveRun::log_text(std::optional<int> rank, TextPlace& from, std::size_t most) {
   const std::scoped_lock hold(lock_);
   look_at_console();
   return console_->text(rank, from, most);

@@ -25,7 +25,7 @@ class LiveRun {
   /// The same, and the place before the page.
   [[nodiscard]] Json log(ConsoleQuery query, LogPlace& before);
   /// Console::text().
-  [[nodiscard]] std::string log_text(std::optional<int> rank, std::int64_t& from,
+  [[nodiscard]] std::string log_text(std::optional<int> rank, TextPlace& from,
                                      std::size_t most = Console::kMaxAnswer);
   /// Metrics::read(), with the same.
   [[nodiscard]] Json metrics(const MetricsQuery& query);

@@ -5,9 +5,11 @@
 #include <limits>
 #include <queue>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "core/parse_number.h"
 #include "core/text.h"
 #include "core/time.h"
 
@@ -32,6 +34,20 @@ bool fits(Lines show, Level level) {
       return level == Level::error;
   }
   return true;
+}
+
+constexpr const char* kGone = "… (this part of the log was dropped)";
+
+// Bytes at the end that begin a character of UTF-8 and do not end it.
+std::size_t begun_character(std::string_view text) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if (byte < 0x80) return 0;
+    if (byte < 0xC0) continue;
+    const std::size_t size = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
+    return size > back ? back : 0;
+  }
+  return 0;
 }
 
 // The same whether its lines were sent or are those of the evidence: the rank of a round.
@@ -330,25 +346,105 @@ Json Console::page(const ConsoleQuery& query, LogPlace& before) {
   return json;
 }
 
-std::string Console::text(std::optional<int> rank, std::int64_t& from, std::size_t most) {
+Console::Given Console::add_pieces(std::string& out, std::size_t source, std::uint64_t first,
+                                   std::uint64_t done, std::size_t most) const {
+  constexpr std::uint64_t kAtOnce = 64;
+  const LineIndex& index = sources_[source]->index;
+  Given given{done, false};
+  std::string kept;  // the beginning of a character that the next piece goes on with
+  std::uint64_t next = first + done - (done == 0 ? 0 : 1);
+  for (bool full = false; !full && !given.all && next < index.lines();) {
+    std::vector<std::uint64_t> numbers;
+    for (; numbers.size() < kAtOnce && next + numbers.size() < index.lines();)
+      numbers.push_back(next + numbers.size());
+    const std::uint64_t before = next;
+    index.read(numbers, [&](const LineIndex::Line& piece) {
+      if (piece.number > first && piece.begins && !piece.gone) {
+        given.all = true;  // the log was cut there
+        return false;
+      }
+      const bool last = !piece.open || piece.number + 1 == index.lines();
+      std::string bytes = kept + std::string(piece.bytes);
+      const std::size_t tail = last ? 0 : begun_character(bytes);
+      const std::string next_kept = bytes.substr(bytes.size() - tail);
+      bytes.resize(bytes.size() - tail);
+      if (piece.number >= first + done) {
+        const bool again = bytes.find('\r') < bytes.size() - 1 && given.pieces > 0;
+        const std::string text = piece.gone ? kGone : (again ? "\n" : "") + shown(bytes);
+        full = given.pieces > done && out.size() + text.size() > most;
+        if (full) return false;
+        out += text;
+        ++given.pieces;
+        given.all = last;
+      }
+      kept = next_kept;
+      next = piece.number + 1;
+      return !given.all;
+    });
+    if (next == before) break;
+  }
+  if (given.pieces == done) given.all = true;  // it is not there any more
+  if (given.all) out += '\n';
+  return given;
+}
+
+std::string Console::text(std::optional<int> rank, TextPlace& from, std::size_t most) {
   const View& chosen = view(rank, Lines::all);
   std::string out;
-  std::uint64_t next = from > 0 ? static_cast<std::uint64_t>(from) - 1 : 0;
+  std::uint64_t next = from.line > 0 ? static_cast<std::uint64_t>(from.line) - 1 : 0;
+  std::uint64_t within = std::exchange(from.pieces, 0);
   for (bool full = false; next < chosen.total && !full;) {
     for (const Found& found : read(chosen, next, 64, LineIndex::kMaxLine)) {
       const LogFile& log = sources_[found.source]->log;
-      std::string line;
-      if (!rank && log.rank >= 0) line = fmt::format("[{}] ", log.rank);
-      line += found.line.gone ? "… (this part of the log was dropped)" : found.text;
-      line += '\n';
-      full = !out.empty() && out.size() + line.size() > most;
+      const std::string who = !rank && log.rank >= 0 ? fmt::format("[{}] ", log.rank) : "";
+      const std::uint64_t number = found.line.number;
+      const auto known = from.given.find(found.source);
+      if (!found.line.begins && !found.line.gone &&
+          (known == from.given.end() || number <= known->second)) {
+        next = found.number + 1;  // it came with the first piece of its line
+        continue;
+      }
+      if (!found.line.open || found.line.gone) {
+        const std::string line = who + (found.line.gone ? kGone : found.text) + '\n';
+        full = !out.empty() && out.size() + line.size() > most;
+        if (full) break;
+        out += line;
+        next = found.number + 1;
+        continue;
+      }
+      const std::size_t before = out.size();
+      if (within == 0) out += who;
+      const Given given = add_pieces(out, found.source, number, within, most);
+      full = !given.all;
+      if (given.all) {
+        from.given[found.source] = number + given.pieces - 1;
+        next = found.number + 1;
+      } else if (before > 0) {
+        out.resize(before);
+      } else {
+        from.pieces = given.pieces;
+      }
+      within = 0;
       if (full) break;
-      out += line;
-      next = found.number + 1;
     }
   }
-  from = static_cast<std::int64_t>(next) + 1;
+  from.line = static_cast<std::int64_t>(next) + 1;
   return out;
+}
+
+std::string text_of(const TextPlace& place) {
+  return place.pieces == 0 ? std::to_string(place.line)
+                           : fmt::format("{}.{}", place.line, place.pieces);
+}
+
+std::optional<TextPlace> parse_text_place(std::string_view text) {
+  const auto dot = text.find('.');
+  const auto line = parse_number<std::int64_t>(text.substr(0, dot));
+  const auto pieces = dot == std::string_view::npos
+                          ? std::optional<std::uint64_t>(0)
+                          : parse_number<std::uint64_t>(text.substr(dot + 1));
+  if (!line || !pieces) return std::nullopt;
+  return TextPlace{.line = std::max<std::int64_t>(*line, 1), .pieces = *pieces};
 }
 
 }  // namespace assay::live

@@ -41,6 +41,17 @@ struct ConsoleQuery {
   bool placed = false;  ///< with `from`: the place says of every log what comes before
 };
 
+/// Where a text of a log goes on, "17" or "17.1024": before line 17, or within it.
+struct TextPlace {
+  std::int64_t line = 1;     ///< its number
+  std::uint64_t pieces = 0;  ///< of that line, which is in so many pieces, are there already
+  /// By log: the last piece of a long line that is there. Known only while a text is made.
+  std::map<std::size_t, std::uint64_t> given{};
+};
+[[nodiscard]] std::string text_of(const TextPlace& place);
+/// Nothing: it is not the text of one.
+[[nodiscard]] std::optional<TextPlace> parse_text_place(std::string_view text);
+
 /// The output of all ranks as one text, merged by time, or that of one rank, with numbered lines.
 /// The time of a line is that of the newest PerfLog line of its rank up to it. Lines that have a
 /// number keep it for the life of this object, unless a log was cut: then generation() changes.
@@ -66,9 +77,11 @@ class Console {
   [[nodiscard]] Json page(const ConsoleQuery& query);
   /// The same, and the place of who has read all that comes before the page.
   [[nodiscard]] Json page(const ConsoleQuery& query, LogPlace& before);
-  /// Text to be kept, from line `from` on, with the rank before every line of several; sets `from`
-  /// to where it goes on. At most `most` bytes, or one line. Empty: that was all.
-  [[nodiscard]] std::string text(std::optional<int> rank, std::int64_t& from,
+  /// Text to be kept, from a place on, with the rank before every line of several; sets `from` to
+  /// where it goes on. At most `most` bytes, or one line or piece. Empty: that was all. A line in
+  /// several pieces is whole here, at the place of its first one; what is longer than `most` is a
+  /// text by itself, without its end.
+  [[nodiscard]] std::string text(std::optional<int> rank, TextPlace& from,
                                  std::size_t most = kMaxAnswer);
   [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
   [[nodiscard]] std::uint64_t total() const noexcept { return all_.total; }
@@ -116,6 +129,15 @@ class Console {
   [[nodiscard]] std::vector<Found> read(const View& view, std::uint64_t from, std::size_t count,
                                         std::size_t max_text) const;
   [[nodiscard]] Json to_json(const Found& found) const;
+  // Adds pieces of the source's line that begins with piece `first`, without the first `done` of
+  // them, up to `most` bytes in `out` or one piece. Gives how many are there then, and whether that
+  // is all; then with a newline.
+  struct Given {
+    std::uint64_t pieces = 0;
+    bool all = false;
+  };
+  [[nodiscard]] Given add_pieces(std::string& out, std::size_t source, std::uint64_t first,
+                                 std::uint64_t done, std::size_t most) const;
 
   std::vector<std::unique_ptr<Source>> sources_;
   View all_;

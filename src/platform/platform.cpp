@@ -38,6 +38,18 @@ std::string words_of(const std::vector<jobs::Problem>& problems) {
   return join(lines, "; ");
 }
 
+// What a person asks of a job. Throws Error of kind usage for what nobody can ask for.
+jobs::Event wish_of(jobs::EventKind what, const std::string& who) {
+  using enum jobs::EventKind;
+  if (what != approved && what != rejected && what != pause_asked && what != resume_asked &&
+      what != kill_asked)
+    throw refusal("nobody can ask for '" + std::string(to_text(what)) + "'");
+  jobs::Event event;
+  event.kind = what;
+  event.who = who;
+  return event;
+}
+
 /// Nodes on which it would fit if nobody else were there; empty: there are none.
 jobs::Placement placement_when_empty(const jobs::Request& request,
                                      const std::vector<jobs::ClusterNode>& nodes) {
@@ -228,17 +240,41 @@ std::vector<jobs::JobId> Platform::submit(const jobs::NewJob& given) {
 }
 
 jobs::Change Platform::ask(jobs::JobId id, jobs::EventKind what, const std::string& who) {
-  using enum jobs::EventKind;
-  if (what != approved && what != rejected && what != pause_asked && what != resume_asked &&
-      what != kill_asked)
-    throw refusal("nobody can ask for '" + std::string(to_text(what)) + "'");
-  jobs::Event event;
-  event.kind = what;
-  event.who = who;
+  const jobs::Event event = wish_of(what, who);
   const std::lock_guard guard(state_->mutex);
   const jobs::Change change = state_->take_wish(id, event);
   if (!change.taken) throw refusal(change.words);
   return change;
+}
+
+Platform::Asked Platform::ask_all(const std::vector<jobs::JobId>& ids, jobs::EventKind what,
+                                  const std::string& who, Nanoseconds limit) {
+  constexpr std::size_t kAtOnce = 200;  // for some milliseconds others wait
+  const jobs::Event event = wish_of(what, who);
+  const std::int64_t until_ns = mono_now_ns() + limit.count();
+  Asked out;
+  for (std::size_t at = 0; at < ids.size() && (at == 0 || mono_now_ns() < until_ns);) {
+    const std::size_t count = std::min(kAtOnce, ids.size() - at);
+    const std::vector<jobs::JobId> some(ids.begin() + static_cast<std::ptrdiff_t>(at),
+                                        ids.begin() + static_cast<std::ptrdiff_t>(at + count));
+    const std::lock_guard guard(state_->mutex);
+    std::vector<jobs::Change> changes;
+    try {
+      changes = state_->apply_all(some, event);
+    } catch (const database::DatabaseError&) {
+      // One by one: what runs is stopped also where nothing can be written.
+      for (const jobs::JobId id : some) changes.push_back(state_->take_wish(id, event));
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      out.all.push_back(
+          {some[i], changes[i].taken, changes[i].to, changes[i].taken ? "" : changes[i].words});
+    at += count;
+  }
+  return out;
+}
+
+std::map<jobs::JobId, jobs::JobOwner> Platform::owners(const std::vector<jobs::JobId>& ids) {
+  return state_->readers.read([&](jobs::JobStore& store) { return store.owners(ids); });
 }
 
 void Platform::change_priority(jobs::JobId id, int priority) {

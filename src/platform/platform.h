@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,10 @@ struct Options {
   std::function<std::string(const std::string& owner, const std::string& team,
                             const std::string& name)>
       secret{};
+  /// Why no job of that owner, in that team, starts now; nothing: they may. Called from several
+  /// threads, without a lock of the platform's that its answer could need.
+  std::function<std::optional<jobs::PendingKind>(const std::string& owner, const std::string& team)>
+      barred{};
   std::vector<std::string> listeners{};  ///< outside, who are told of jobs that have ended
   std::function<Clocks()> clocks = read_clocks;
 };
@@ -155,6 +160,21 @@ class Platform {
   /// approved, rejected, pause_asked, resume_asked or kill_asked. What does not fit the state is
   /// Error of kind usage with the state machine's words.
   jobs::Change ask(jobs::JobId id, jobs::EventKind what, const std::string& who);
+  /// The same of many, in order, for about as long as `limit`: a refusal of one does not affect the
+  /// others.
+  struct Asked {
+    struct One {
+      jobs::JobId id = 0;
+      bool taken = false;
+      jobs::State state = jobs::State::queued;  ///< of one that was taken
+      std::string words{};                      ///< why one was not
+    };
+    std::vector<One> all{};  ///< fewer than were asked for, where the time was up
+  };
+  [[nodiscard]] Asked ask_all(const std::vector<jobs::JobId>& ids, jobs::EventKind what,
+                              const std::string& who, Nanoseconds limit);
+  /// Whose jobs these are, of those that there are.
+  [[nodiscard]] std::map<jobs::JobId, jobs::JobOwner> owners(const std::vector<jobs::JobId>& ids);
   /// Of a job that has not started. Throws Error of kind usage else.
   void change_priority(jobs::JobId id, int priority);
   void rename(jobs::JobId id, const std::string& name);
@@ -201,6 +221,8 @@ class Platform {
   void undrain(const std::string& node);
   [[nodiscard]] Settings settings();
   void change_settings(const Settings& settings);
+  /// What Options::barred says has changed: whose jobs may start again need not wait.
+  void reconsider();
   /// What ended between two moments, and what runs up to now, by user, team, month and type of
   /// device.
   [[nodiscard]] std::vector<UsageRow> usage(jobs::WallTime from_ns, jobs::WallTime to_ns);

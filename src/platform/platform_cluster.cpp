@@ -118,6 +118,11 @@ void Platform::change_settings(const Settings& settings) {
   state_->wake();
 }
 
+void Platform::reconsider() {
+  const std::lock_guard guard(state_->mutex);
+  state_->wake();
+}
+
 std::vector<UsageRow> Platform::usage(jobs::WallTime from_ns, jobs::WallTime to_ns) {
   const std::vector<jobs::AttemptUse> running = state_->running_uses();
   const std::scoped_lock lock(state_->usage_mutex);

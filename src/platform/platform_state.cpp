@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -151,7 +152,20 @@ void Platform::State::follow_clock() {
 
 jobs::Change Platform::State::apply(jobs::JobId id, const jobs::Event& event) {
   follow_clock();
-  jobs::Change change = store.apply(id, event, wall_ns());
+  const jobs::Change change = store.apply(id, event, wall_ns());
+  follow(id, event, change);
+  return change;
+}
+
+std::vector<jobs::Change> Platform::State::apply_all(const std::vector<jobs::JobId>& ids,
+                                                     const jobs::Event& event) {
+  follow_clock();
+  const std::vector<jobs::Change> changes = store.apply_all(ids, event, wall_ns());
+  for (std::size_t i = 0; i < ids.size(); ++i) follow(ids[i], event, changes[i]);
+  return changes;
+}
+
+void Platform::State::follow(jobs::JobId id, const jobs::Event& event, const jobs::Change& change) {
   for (const jobs::Action& action : change.actions) actions.emplace_back(id, action);
   if (change.taken) {
     waiting.erase(id);
@@ -163,7 +177,6 @@ jobs::Change Platform::State::apply(jobs::JobId id, const jobs::Event& event) {
     undecided = true;
   }
   changed.notify_all();
-  return change;
 }
 
 jobs::Change Platform::State::take_wish(jobs::JobId id, const jobs::Event& wish) {
@@ -227,8 +240,13 @@ bool Platform::State::queue_wants_approval(const std::string& name) const {
 }
 
 std::vector<jobs::ClusterNode> Platform::State::usable(std::vector<jobs::ClusterNode> nodes) const {
-  for (jobs::ClusterNode& node : nodes)
-    if (cluster.drains.contains(node.name)) node.available = false;
+  for (jobs::ClusterNode& node : nodes) {
+    const auto drain = cluster.drains.find(node.name);
+    if (drain == cluster.drains.end()) continue;
+    node.available = false;
+    node.drained = true;
+    node.reason = drain->second.reason;
+  }
   return nodes;
 }
 
@@ -242,8 +260,16 @@ jobs::Snapshot Platform::State::snapshot(const std::vector<jobs::ClusterNode>& n
     out.queues = queues();
     out.teams = cluster.settings.teams;
   }
-  const std::lock_guard guard(view_mutex);
-  jobs::add_jobs(out, view, options.default_time, options.half_life, now_ns);
+  {
+    const std::lock_guard guard(view_mutex);
+    jobs::add_jobs(out, view, options.default_time, options.half_life, now_ns);
+  }
+  if (!options.barred) return out;
+  std::set<std::pair<std::string, std::string>> asked;
+  for (const jobs::Request& request : out.queued)
+    if (asked.emplace(request.user, request.team).second)
+      if (const auto why = options.barred(request.user, request.team))
+        out.barred.push_back({*why, request.user, request.team});
   return out;
 }
 
@@ -361,6 +387,10 @@ void Platform::State::decide() {
   waiting.clear();
   for (const jobs::Decision::Waiting& one : decision.waiting) waiting[one.id] = one;
   decide_at_ns = decision.wake_ns;
+  // Nobody says so where another program changes an account.
+  if (!seen.barred.empty())
+    decide_at_ns =
+        std::min(decide_at_ns.value_or(now_ns + kMaxWait.count()), now_ns + kMaxWait.count());
   // Whatever happened to a job meanwhile, an event that does not fit it any more changes nothing.
   for (const auto& [id, of] : decision.broken)
     (void)apply(id, event_for(jobs::EventKind::dependency_failed, fmt::format("job {}", of)));

@@ -66,6 +66,10 @@ struct Platform::State {
   [[nodiscard]] std::vector<jobs::AttemptUse> running_uses();
   /// With the mutex held: takes an event, and leaves for the thread what follows from it.
   jobs::Change apply(jobs::JobId id, const jobs::Event& event);
+  /// The same for many at once, which is much faster than one after another; none of them, with an
+  /// Error, where that cannot be written.
+  std::vector<jobs::Change> apply_all(const std::vector<jobs::JobId>& ids,
+                                      const jobs::Event& event);
   /// With the mutex held: apply() of what a person asks for. What runs is stopped also when the
   /// disk is too full to write that down, because the job may be what fills it; it is written as
   /// soon as there is room.
@@ -121,6 +125,8 @@ struct Platform::State {
   std::condition_variable_any changed;
 
  private:
+  /// What follows from a change that is on the disk.
+  void follow(jobs::JobId id, const jobs::Event& event, const jobs::Change& change);
   void run(const std::stop_token& stop);
   /// One turn; gives for how long nothing will have to be done without an event.
   Nanoseconds turn();

@@ -1,5 +1,8 @@
 #include "rendezvous/ranks.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "core/env_names.h"
@@ -25,7 +28,7 @@ ContainerPlace container_place(const plan::CasePlan& plan_case, const Placement&
   place.node_dir = node_dir;
   const auto at = static_cast<std::size_t>(node);
   if (!placement.bindirs.empty()) place.programs_dir = placement.bindirs.at(at);
-  place.workdir = plan_case.workdir;
+  place.workdir = workdir_on(plan_case, placement.hosts.at(at));
   place.data = plan_case.data;
   if (!placement.ssh_folders.empty() && has_contained_ssh(plan_case))
     place.ssh_folder = placement.ssh_folders.at(at);
@@ -89,6 +92,16 @@ void add_visitors(const plan::Plan& plan, const plan::CasePlan& plan_case,
 }
 
 }  // namespace
+
+std::string workdir_on(const plan::CasePlan& plan_case, const std::string& host) {
+  constexpr std::string_view kHost = "{host}";
+  std::string out = plan_case.workdir;
+  std::string name = host;
+  std::ranges::replace(name, '/', '_');
+  for (auto at = out.find(kHost); at != std::string::npos; at = out.find(kHost, at + name.size()))
+    out.replace(at, kHost.size(), name);
+  return out;
+}
 
 Placement place(const plan::Plan& plan, const plan::CasePlan& plan_case,
                 const std::vector<std::string>& hosts, int round) {

@@ -52,6 +52,9 @@ struct NodeCommands {
   std::vector<std::string> visitors_cleanup{};
 };
 
+/// The folder in which the ranks of a host start: the case's, with the host's name for {host}.
+[[nodiscard]] std::string workdir_on(const plan::CasePlan& plan_case, const std::string& host);
+
 /// Places a round on the first hosts; the caller chooses a master port if it is 0. Pure. Throws
 /// Error of kind config if a file of the round (rank table, hostfile) cannot be made.
 [[nodiscard]] Placement place(const plan::Plan& plan, const plan::CasePlan& plan_case,

@@ -92,6 +92,7 @@ struct Call {
   std::optional<platform::JobView> job{};  ///< of a route about a job
   Json body{};                             ///< of a route with a JSON body
   jobs::WallTime now_ns = 0;
+  std::string did{};    ///< for the audit log: what else is to be said of what was done, "job 7"
   std::string noted{};  ///< for the audit log, where there is no caller: who it says it is
 
   [[nodiscard]] const Caller& caller() const { return *who; }

@@ -69,7 +69,13 @@ Json openapi() {
   Json components = Json::object();
   for (const auto& [name, schema] : schemas()) components[name] = schema;
   return {{"openapi", "3.1.0"},
-          {"info", {{"title", "Assay's job platform"}, {"version", version_string()}}},
+          {"info",
+           {{"title", "Assay's job platform"},
+            {"version", version_string()},
+            {"description",
+             "PUT makes what its address names, or changes it: fields that the body does not name "
+             "keep their values. A field with a list or an object is replaced as a whole. "
+             "Templates and secrets have one content, which PUT replaces."}}},
           {"paths", paths},
           {"components",
            {{"schemas", components},

@@ -227,7 +227,7 @@ serve::HttpResponse Rest::answer(Call& call) {
 void Rest::record(const Call& call, int status) {
   // Who enters is written down, too, though it is asked for with GET.
   if (method_of(call.request) == "GET" && call.route.status != 101) return;
-  if (!call.who && call.noted.empty()) return;
+  if (call.route.asks || (!call.who && call.noted.empty())) return;
   std::string subject = ellipsize(printable(http::percent_decode(call.request.path)), 200);
   context_.accounts.record({.at_ns = call.now_ns,
                             .who = call.who ? call.who->name : call.noted,
@@ -235,7 +235,8 @@ void Rest::record(const Call& call, int status) {
                             .deed = call.route.who == Who::may
                                         ? std::string(to_text(call.route.deed))
                                         : std::string(call.who ? "sign_out" : "sign_in"),
-                            .subject = call.request.method + " " + std::move(subject),
+                            .subject = call.request.method + " " + std::move(subject) +
+                                       (call.did.empty() ? "" : ": " + call.did),
                             .status = status});
 }
 

@@ -49,6 +49,7 @@ struct Route {
   std::vector<Parameter> query{};
   int status = 200;      ///< of success
   int made = 0;          ///< of success that has made something, where that is told apart
+  bool asks = false;     ///< nothing is done: it is not in the audit log
   bool guarded = false;  ///< it takes If-Match and If-None-Match: see change_guard.h
 };
 

@@ -6,7 +6,7 @@ const std::vector<Route>& route_table() {
   static const std::vector<Route> table = [] {
     std::vector<Route> all;
     for (const auto part :
-         {session_routes, oidc_routes, result_routes, job_routes, array_routes, schedule_routes,
+         {session_routes, oidc_routes, result_routes, array_routes, job_routes, schedule_routes,
           live_routes, cluster_routes, policy_routes, account_routes, secret_routes, record_routes,
           description_routes, page_routes, code_routes, door_routes}) {
       std::vector<Route> some = part();

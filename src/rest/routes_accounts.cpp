@@ -80,6 +80,7 @@ serve::HttpResponse put_user(Call& call) {
   lock.unlock();
   if (password) accounts.set_password(name, *password, call.caller().session);
   call.context.streams.ask_now();
+  call.context.platform.reconsider();
   return json_answer(user_json(accounts.find(name).value_or(person)), before ? 200 : 201);
 }
 
@@ -97,6 +98,7 @@ serve::HttpResponse delete_user(Call& call) {
     throw serve::Refusal(409, "does_not_fit", error.message(), error.advice());
   }
   call.context.streams.ask_now();
+  call.context.platform.reconsider();
   return json_answer(Json::object());
 }
 

@@ -122,12 +122,19 @@ void drop(Call& call, std::vector<T>& all, const char* without, const F& changea
   std::erase_if(all, [&](const T& one) { return one.name == call.parameter(0); });
 }
 
-template <class T>
-T read_named(Call& call, const char* what, Json body) {
+void check_address(const Call& call, const char* what) {
   accounts::check_name(call.parameter(0), what);
   check_same_name(call);
-  body["name"] = call.parameter(0);
-  return fields_from_json<T>(body, what);
+}
+
+// The one of the address, with what the body names in place of what there is.
+template <class T>
+T read_named(const Call& call, const std::vector<T>& all, const char* what, const Json& body) {
+  const auto found = std::ranges::find(all, call.parameter(0), &T::name);
+  Json merged = found == all.end() ? Json::object() : fields_to_json(*found);
+  merged.update(body);
+  merged["name"] = call.parameter(0);
+  return fields_from_json<T>(merged, what);
 }
 
 // A field that is not known is an error, not left out.
@@ -170,16 +177,18 @@ serve::HttpResponse queues(Call& call) {
 serve::HttpResponse put_queue(Call& call) {
   check_fields(call.body, {"name", "priority", "closed", "preempts", "approval", "partition",
                            "account", "qos", "etag", "engine", "waiting", "running"});
+  check_address(call, "queue");
   Json body = call.body;
-  body.erase("etag");
-  const auto queue = read_named<jobs::Queue>(call, "queue", std::move(body));
-  for (const std::string* name : {&queue.partition, &queue.account, &queue.qos})
-    if (!name->empty()) accounts::check_name(*name, "name in Slurm");
-  if (std::abs(queue.priority) > jobs::kMaxPriority)
-    throw serve::Refusal(400, "bad_field",
-                         fmt::format("'priority' must be from -{0} to {0}", jobs::kMaxPriority));
+  for (const char* shown : {"etag", "engine", "waiting", "running"}) body.erase(shown);
   change_settings(call, [&](platform::Settings& settings) {
-    check_unchanged(call, named(call.context.platform.queues(), queue.name, changeable_queue));
+    const auto all = call.context.platform.queues();
+    const auto queue = read_named(call, all, "queue", body);
+    for (const std::string* name : {&queue.partition, &queue.account, &queue.qos})
+      if (!name->empty()) accounts::check_name(*name, "name in Slurm");
+    if (std::abs(queue.priority) > jobs::kMaxPriority)
+      throw serve::Refusal(400, "bad_field",
+                           fmt::format("'priority' must be from -{0} to {0}", jobs::kMaxPriority));
+    check_unchanged(call, named(all, queue.name, changeable_queue));
     put(settings.queues, queue);
   });
   return queues(call);
@@ -224,17 +233,7 @@ serve::HttpResponse teams(Call& call) {
   return json_answer({{"teams", out}});
 }
 
-serve::HttpResponse put_team(Call& call) {
-  check_fields(call.body, {"name", "weight", "quota", "user_quota", "members", "etag"});
-  Json body = call.body;
-  body.erase("etag");
-  std::optional<std::vector<std::string>> members;
-  if (const auto found = body.find("members"); found != body.end()) {
-    members.emplace();
-    json_fields_detail::decode(*found, *members, "members");
-    body.erase("members");
-  }
-  const auto team = read_named<jobs::Team>(call, "team", body);
+void check_quotas(const jobs::Team& team) {
   if (!std::isfinite(team.weight) || team.weight <= 0 || team.weight > kMaxWeight)
     throw serve::Refusal(400, "bad_field",
                          fmt::format("'weight' must be above 0, and at most {}", kMaxWeight));
@@ -243,13 +242,29 @@ serve::HttpResponse put_team(Call& call) {
       if (devices < 0 || type.empty() || type.size() > 64)
         throw serve::Refusal(400, "bad_field",
                              "a quota is a type of devices and how many of them, 0 or more");
+}
+
+serve::HttpResponse put_team(Call& call) {
+  check_fields(call.body, {"name", "weight", "quota", "user_quota", "members", "etag"});
+  check_address(call, "team");
+  Json body = call.body;
+  body.erase("etag");
+  std::optional<std::vector<std::string>> members;
+  if (const auto found = body.find("members"); found != body.end()) {
+    members.emplace();
+    json_fields_detail::decode(*found, *members, "members");
+    body.erase("members");
+  }
   change_settings(call, [&](platform::Settings& settings) {
+    const auto team = read_named(call, settings.teams, "team", body);
+    check_quotas(team);
     check_unchanged(call, named(settings.teams, team.name, changeable_team(call)));
     // Members first: a name that there is not changes nothing.
     if (members) call.context.accounts.set_members(team.name, *members);
     put(settings.teams, team);
   });
   call.context.streams.ask_now();
+  call.context.platform.reconsider();
   return teams(call);
 }
 
@@ -293,29 +308,14 @@ std::string shown_name(const std::string& name) {
   return ellipsize(printable(name), 64);
 }
 
-serve::HttpResponse put_reservation(Call& call) {
-  check_fields(call.body, {"name", "nodes", "from", "to", "teams", "etag"});
-  const auto moment = [&](const char* key) {
-    const auto at_ns = parse_time(serve::text_field(call.body, key, 64));
-    if (!at_ns)
-      throw serve::Refusal(400, "bad_field", fmt::format("'{}' is not a time", key),
-                           "such as 2026-11-16T16:10:00Z");
-    return *at_ns;
-  };
-  accounts::check_name(call.parameter(0), "reservation");
-  check_same_name(call);
-  jobs::Reservation one{
-      .name = call.parameter(0), .from_ns = moment("from"), .to_ns = moment("to")};
+// Throws Refusal for what it is not to be.
+void check_reservation(Call& call, const jobs::Reservation& one) {
   if (one.to_ns <= one.from_ns) throw serve::Refusal(400, "bad_field", "'to' must be after 'from'");
-  const Json on = call.body.value("nodes", Json::array());
-  json_fields_detail::decode(on, one.nodes, "nodes");
   if (one.nodes.empty())
     throw serve::Refusal(400, "bad_field", "'nodes' must name at least one node");
   for (auto at = one.nodes.begin(); at != one.nodes.end(); ++at)
     if (std::find(one.nodes.begin(), at, *at) != at)
       throw serve::Refusal(400, "bad_field", "'nodes' names '" + shown_name(*at) + "' twice");
-  const Json of = call.body.value("teams", Json::array());
-  json_fields_detail::decode(of, one.teams, "teams");
   const auto nodes = call.context.platform.nodes();
   for (const std::string& name : one.nodes)
     if (std::ranges::none_of(nodes, [&](const auto& view) { return view.node.name == name; }))
@@ -325,7 +325,31 @@ serve::HttpResponse put_reservation(Call& call) {
     if (std::ranges::find(teams, name, &jobs::Team::name) == teams.end() &&
         call.context.accounts.members(name).empty())
       throw serve::Refusal(400, "bad_field", "there is no team '" + shown_name(name) + "'");
+}
+
+serve::HttpResponse put_reservation(Call& call) {
+  check_fields(call.body, {"name", "nodes", "from", "to", "teams", "etag"});
+  check_address(call, "reservation");
   change_settings(call, [&](platform::Settings& settings) {
+    const auto there =
+        std::ranges::find(settings.reservations, call.parameter(0), &jobs::Reservation::name);
+    const bool is_new = there == settings.reservations.end();
+    jobs::Reservation one = is_new ? jobs::Reservation{.name = call.parameter(0)} : *there;
+    const auto read_moment = [&](const char* key, jobs::WallTime& into) {
+      if (!is_new && !call.body.contains(key)) return;
+      const auto at_ns = parse_time(serve::text_field(call.body, key, 64));
+      if (!at_ns)
+        throw serve::Refusal(400, "bad_field", fmt::format("'{}' is not a time", key),
+                             "such as 2026-11-16T16:10:00Z");
+      into = *at_ns;
+    };
+    read_moment("from", one.from_ns);
+    read_moment("to", one.to_ns);
+    if (const auto on = call.body.find("nodes"); on != call.body.end())
+      json_fields_detail::decode(*on, one.nodes, "nodes");
+    if (const auto of = call.body.find("teams"); of != call.body.end())
+      json_fields_detail::decode(*of, one.teams, "teams");
+    check_reservation(call, one);
     check_unchanged(call, named(settings.reservations, one.name, changeable_reservation));
     put(settings.reservations, one);
   });

@@ -21,7 +21,11 @@ namespace {
 
 constexpr std::size_t kMaxSubmission = 1U << 20;
 
+// What was submitted.
 Json rows_of(Call& call, const std::vector<jobs::JobId>& ids) {
+  // An array's numbers follow each other.
+  call.did = ids.size() == 1 ? fmt::format("job {}", ids.front())
+                             : fmt::format("jobs {}-{}", ids.front(), ids.back());
   Json rows = Json::array();
   for (const jobs::JobId id : ids)
     if (const auto view = call.context.platform.find(id)) rows.push_back(row_json(call, *view));
@@ -263,7 +267,8 @@ std::vector<Route> job_routes() {
        .answer = "Preview",
        .request = "NewJob",
        .body = Body::json,
-       .max_body = kMaxSubmission},
+       .max_body = kMaxSubmission,
+       .asks = true},
       {.method = "GET",
        .path = "/api/v1/jobs",
        .handler = list,

@@ -2,6 +2,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -42,6 +43,27 @@ std::shared_ptr<live::LiveRun> run_of_call(Call& call) {
   return call.context.runs.open(run);
 }
 
+// Of a suite only its run knows, when it has ended: before, a rank may come that has no log yet.
+void refuse_unknown_rank(const Call& call, std::optional<int> rank, live::LiveRun& run) {
+  if (!rank) return;
+  const jobs::Submission& submission = call.job->job.submission;
+  std::string advice;
+  if (submission.suite.empty()) {
+    const auto ranks = std::int64_t{submission.nodes} * submission.procs;
+    if (*rank < ranks) return;
+    advice = ranks == 1 ? "it has one rank: 0" : fmt::format("its ranks are 0 to {}", ranks - 1);
+  } else {
+    const Json page = run.log({.lines = 1});
+    const auto known = page["ranks"].get<std::vector<int>>();
+    if (!page["ended"].get<bool>() || page["indexing"].get<bool>() || known.empty() ||
+        std::ranges::find(known, *rank) != known.end())
+      return;
+    advice = "its ranks are 0 to " + std::to_string(known.back());
+  }
+  throw serve::Refusal(404, "no_rank", fmt::format("job {} has no rank {}", call.job_id(), *rank),
+                       advice);
+}
+
 std::map<std::string, std::string> parameters_of_call(const Call& call) {
   std::map<std::string, std::string> parameters;
   for (const auto& [name, value] : call.query) parameters[name] = value;
@@ -68,7 +90,9 @@ live::ConsoleQuery followed_query(const Call& call) {
 
 serve::HttpResponse job_log(Call& call) {
   const live::ConsoleQuery query = followed_query(call);
-  return json_answer(run_of_call(call)->log(query));
+  const auto run = run_of_call(call);
+  refuse_unknown_rank(call, query.rank, *run);
+  return json_answer(run->log(query));
 }
 
 // Gives the lines of a run as events, each once, however the run's logs are merged meanwhile.
@@ -121,38 +145,61 @@ class LineEvents {
 
 serve::HttpResponse log_stream(Call& call) {
   auto query = followed_query(call);
-  auto events = std::make_shared<LineEvents>(run_of_call(call), std::move(query));
+  auto run = run_of_call(call);
+  refuse_unknown_rank(call, query.rank, *run);
+  auto events = std::make_shared<LineEvents>(std::move(run), std::move(query));
   return event_stream(call, [&follower = call.context.follower,
                              events](const std::shared_ptr<serve::HttpStream>& stream) {
     follower.add(stream, [events](std::size_t room) { return events->next(room); });
   });
 }
 
-// A part; where it is not the last one, its last line and a header say how to get the next. A line
-// that is longer than a part is one.
+// Where a text of a log goes on: "from" of a download.
+live::TextPlace asked_text_place(const Call& call) {
+  const std::string from = call.asked("from");
+  if (from.empty()) return {};
+  const auto place = live::parse_text_place(from);
+  if (!place)
+    throw serve::Refusal(400, "bad_parameter", "'from' is not a place in a log",
+                         "a line's number, or what X-Assay-Next said");
+  return *place;
+}
+
+// A part; where it is not the last one, its last line and a header say how to get the next. Of a
+// line that is longer than a part only the header says so: the next part goes on within it.
 serve::HttpResponse log_download(Call& call) {
   constexpr std::int64_t kMostBytes = 64 << 20;
   constexpr std::size_t kLastLine = 64;  // at most
   const auto most =
-      static_cast<std::size_t>(call.asked_number("most", kMostBytes, 1 << 16, kMostBytes));
-  const live::ConsoleQuery query = live::console_query(parameters_of_call(call));
+      static_cast<std::size_t>(call.asked_number("most", kMostBytes, 1 << 16, kMostBytes)) -
+      kLastLine;
+  live::TextPlace from = asked_text_place(call);
+  auto parameters = parameters_of_call(call);
+  parameters.erase("from");
+  const live::ConsoleQuery query = live::console_query(parameters);
   const auto run = run_of_call(call);
+  refuse_unknown_rank(call, query.rank, *run);
   serve::HttpResponse response;
   std::string& text = response.body;
-  std::int64_t from = std::max<std::int64_t>(query.from, 1);
+  std::size_t line_at = 0;  // where the line begins that is not complete
   while (true) {
-    const std::size_t room = most - kLastLine - std::min(text.size(), most - kLastLine);
-    std::int64_t next = from;
+    const std::size_t room = most - std::min(text.size(), most);
+    live::TextPlace next = from;
+    if (next.pieces == 0) line_at = text.size();
     const std::string more =
         run->log_text(query.rank, next, std::min(room, live::Console::kMaxAnswer));
     if (more.empty()) break;
     if (!text.empty() && more.size() > room) {
-      text += fmt::format("… (goes on with from={})\n", from);
-      response.headers.emplace_back("X-Assay-Next", std::to_string(from));
+      if (line_at > 0 && from.pieces > 0) {
+        text.resize(line_at);
+        from.pieces = 0;
+      }
+      if (from.pieces == 0) text += fmt::format("… (goes on with from={})\n", live::text_of(from));
+      response.headers.emplace_back("X-Assay-Next", live::text_of(from));
       break;
     }
     text += more;
-    from = next;
+    from = std::move(next);
   }
   response.type = "text/plain; charset=utf-8";
   response.headers.emplace_back(
@@ -235,7 +282,7 @@ std::vector<Route> live_routes() {
        .answer = "text/plain",
        .query = {kOfAttempt,
                  kOfRank,
-                 from,
+                 {"from", "string", "number of the first line, or what X-Assay-Next said"},
                  {"most", "integer", "bytes of a part, 64 MiB by default and at most"}}},
       {.method = "GET",
        .path = "/api/v1/jobs/{id}/metrics",

@@ -22,12 +22,15 @@ Json policy_json(const P& policy) {
   return out;
 }
 
+// `now`, with what the body names.
 template <class P>
-P read_policy(const Json& given) {
+P read_policy(const Json& given, const P& now) {
   Json body = given;
   body.erase("etag");
   refuse_unknown_fields<P>(body);
-  return fields_from_json<P>(body, {});
+  Json merged = fields_to_json(now);
+  merged.update(body);
+  return fields_from_json<P>(merged, {});
 }
 
 template <auto kPolicy>
@@ -37,11 +40,10 @@ serve::HttpResponse policy(Call& call) {
 
 template <auto kPolicy>
 serve::HttpResponse put_policy(Call& call) {
-  using P = std::remove_cvref_t<decltype(platform::Settings{}.*kPolicy)>;
-  const P next = read_policy<P>(call.body);
   {
     const std::scoped_lock lock(call.context.settings);
     platform::Settings settings = call.context.platform.settings();
+    const auto next = read_policy(call.body, settings.*kPolicy);
     check_unchanged(call, fields_to_json(settings.*kPolicy));
     settings.*kPolicy = next;
     call.context.platform.change_settings(settings);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "core/error.h"
 #include "core/json_fields.h"
@@ -36,11 +37,17 @@ Json schedule_json(const Call& call, const platform::Schedule& one) {
   return out;
 }
 
+// The one of the address; nothing: there is none.
+std::optional<platform::Schedule> schedule_of(Call& call, const std::string& owner) {
+  for (platform::Schedule& one : call.context.schedules.of(owner))
+    if (one.name == call.parameter(0)) return std::move(one);
+  return std::nullopt;
+}
+
 // Null: there is none.
 Json schedule_there(Call& call, const std::string& owner) {
-  for (const platform::Schedule& one : call.context.schedules.of(owner))
-    if (one.name == call.parameter(0)) return changeable_schedule(call, one);
-  return {};
+  const auto one = schedule_of(call, owner);
+  return one ? changeable_schedule(call, *one) : Json();
 }
 
 // Administrators see everybody's, others their own.
@@ -59,36 +66,41 @@ serve::HttpResponse schedules(Call& call) {
 serve::HttpResponse put_schedule(Call& call) {
   accounts::check_name(call.parameter(0), "schedule");
   check_same_name(call);
-  platform::Schedule made;
-  made.name = call.parameter(0);
-  made.cron = serve::text_field(call.body, "cron", 200);
-  const auto job = call.body.find("job");
-  if (made.cron.empty() || job == call.body.end() || !job->is_object())
-    throw serve::Refusal(400, "bad_field", "'cron' and 'job' must be there",
-                         "such as {\"cron\": \"0 3 * * mon-fri\", \"job\": {…}}");
-  for (const auto& [key, value] : call.body.items()) {
-    if (key == "paused")
-      json_fields_detail::decode(value, made.paused, "paused");
-    else if (key != "cron" && key != "job" && key != "name")
+  for (const auto& [key, value] : call.body.items())
+    if (key != "paused" && key != "cron" && key != "job" && key != "name")
       throw serve::Refusal(400, "bad_field",
                            "there is no field '" + ellipsize(printable(key), 64) + "'");
+  std::optional<jobs::NewJob> job;
+  if (const auto given = call.body.find("job"); given != call.body.end()) {
+    if (!given->is_object()) throw serve::Refusal(400, "bad_field", "'job' must be a submission");
+    job = complete_job(call, *given);
+    if (const auto preview = call.context.platform.preview(*job); !preview.problems.empty())
+      throw with_problems(preview.problems);
   }
-  const jobs::NewJob checked = complete_job(call, *job);
-  if (const auto preview = call.context.platform.preview(checked); !preview.problems.empty())
-    throw with_problems(preview.problems);
-  made.owner = checked.owner;
-  made.team = checked.team;
-  made.submission = checked.submission;
-  made.code = checked.code;
+  const std::string& owner = call.caller().name;
   {
     const std::scoped_lock lock(call.context.settings);
-    check_unchanged(call, schedule_there(call, made.owner));
-    call.context.schedules.put(made, call.now_ns);
+    check_unchanged(call, schedule_there(call, owner));
+    auto made = schedule_of(call, owner);
+    if (!made && (!job || !call.body.contains("cron")))
+      throw serve::Refusal(400, "bad_field", "'cron' and 'job' must be there",
+                           "such as {\"cron\": \"0 3 * * mon-fri\", \"job\": {…}}");
+    if (!made) made = platform::Schedule{.name = call.parameter(0), .owner = owner};
+    if (call.body.contains("cron")) made->cron = serve::text_field(call.body, "cron", 200);
+    if (const auto paused = call.body.find("paused"); paused != call.body.end())
+      json_fields_detail::decode(*paused, made->paused, "paused");
+    if (job) {
+      made->team = job->team;
+      made->submission = job->submission;
+      made->code = job->code;
+    }
+    made->again_ns = 0;
+    call.context.schedules.put(*made, call.now_ns);
   }
   // As it is kept: what happened last, and when it is next, counts from now.
-  for (const platform::Schedule& one : call.context.schedules.of(made.owner))
-    if (one.name == made.name) return json_answer(schedule_json(call, one));
-  return json_answer(schedule_json(call, made));
+  const auto kept = schedule_of(call, owner);
+  if (!kept) throw not_found("there is no such schedule");
+  return json_answer(schedule_json(call, *kept));
 }
 
 serve::HttpResponse delete_schedule(Call& call) {

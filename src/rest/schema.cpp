@@ -189,6 +189,11 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("SignInWays", "provider:text~");
     object("ArrayStanding", "count:int first:int last:int states:counts verdicts:counts");
     object("ArrayChange", "changed:int refused:int words:text next:int~");
+    object("JobNumbers", "jobs:text");
+    object("JobState", "id:int state:text");
+    object("JobFailure", "id:int words:text");
+    object("ManyChange",
+           "changed:int refused:int words:text next:int~ jobs:[#JobState] failed:[#JobFailure]");
     object("JobRow", std::string(kRow) + "pending:text~ elements?:#ArrayStanding");
     object("JobPage", "jobs:[#JobRow] total:int");
     object("Submitted", "jobs:[#JobRow]");
@@ -210,7 +215,7 @@ const std::map<std::string, Json, std::less<>>& schemas() {
            "name:text owner:text team:text cron:text paused:bool submission:#Submission code:text "
            "next:time~ last:time~ last_job:int~ last_error:text etag:text");
     object("Schedules", "schedules:[#Schedule]");
-    object("NewSchedule", "name?:text cron:text paused?:bool job:#NewJob");
+    object("NewSchedule", "name?:text cron?:text paused?:bool job?:#NewJob");
     object("JobChange", "priority?:int name?:text shared_with?:[text]");
     object("Endpoint", "name:text kind:text title?:text port?:int");
     object("Endpoints", "endpoints:[#Endpoint] running:bool sites:bool may_enter:bool");
@@ -233,7 +238,7 @@ const std::map<std::string, Json, std::less<>>& schemas() {
     object("Team",
            "name?:text weight?:num quota?:counts user_quota?:counts members?:[text] etag?:text");
     object("Teams", "teams:[#Team]");
-    object("Reservation", "name?:text nodes:[text] from:time to:time teams?:[text] etag?:text");
+    object("Reservation", "name?:text nodes?:[text] from?:time to?:time teams?:[text] etag?:text");
     object("Reservations", "reservations:[#Reservation]");
     object("IdlePolicy", "warn_s?:int stop_s?:int etag?:text");
     object("RetentionPolicy", "logs_days?:int jobs_days?:int etag?:text");

@@ -7,7 +7,8 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "core/time.h"
-#include "jobs/permissions.h"
+#include "jobs/pending.h"
+#include "platform/owner_standing.h"
 #include "site/first_start.h"
 
 namespace assay::site {
@@ -55,6 +56,10 @@ PlatformSide::PlatformSide(const ServeOptions& options, const std::filesystem::p
                [this](const std::string& owner, const std::string& team, const std::string& name) {
                  return accounts.secret_for(owner, team, name);
                },
+           .barred =
+               [this](const std::string& owner, const std::string& team) {
+                 return platform::barred(accounts, owner, team);
+               },
            .listeners = options.webhooks},
           options.engine()),
       schedules(data / "schedules.json", [this](const jobs::NewJob& job) { return submit(job); }),
@@ -95,13 +100,9 @@ PlatformSide::PlatformSide(const ServeOptions& options, const std::filesystem::p
 
 // The owner of a schedule may have been disabled or have left the team since.
 std::vector<jobs::JobId> PlatformSide::submit(const jobs::NewJob& job) {
-  const auto owner = accounts.find(job.owner);
-  if (!owner || owner->disabled ||
-      !jobs::may(owner->role, jobs::Deed::submit_job, jobs::Whose::own))
-    throw Error(ErrorKind::usage, "its owner may not submit jobs any more");
-  if (!job.team.empty() && owner->role != jobs::Role::admin &&
-      std::ranges::count(owner->teams, job.team) == 0)
-    throw Error(ErrorKind::usage, "its owner has left the team '" + job.team + "'");
+  if (const auto why = platform::barred(accounts, job.owner, job.team))
+    throw Error(ErrorKind::usage,
+                jobs::to_words({.kind = *why, .subject = job.owner, .team = job.team}));
   if (!job.code.empty() && !code.has(job.owner, job.code))
     throw Error(ErrorKind::usage, "what it was made with is not here any more");
   return platform.submit(job);

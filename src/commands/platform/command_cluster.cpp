@@ -134,6 +134,8 @@ int show_queue(const ClusterArguments& given) {
   client::JobQuery query;
   query.states = {"unapproved", "queued", "scheduling", "pausing"};
   query.queue = given.queue;
+  query.order = "submitted";
+  query.ascending = true;
   query.limit = 1000;
   client::Answer<client::JobList> waiting = client.list(query);
   client::Answer<std::vector<client::OtherJobRow>> others = client.others();
@@ -162,9 +164,10 @@ int show_queue(const ClusterArguments& given) {
     show_others(others.value);
     return 0;
   }
-  // Jobs in line come first, by place, then the others, such as paused ones.
-  std::ranges::stable_sort(waiting.value.jobs, [](const auto& a, const auto& b) {
-    return (a.place > 0 ? a.place : INT64_MAX) < (b.place > 0 ? b.place : INT64_MAX);
+  // Jobs in line come first, by place, then the others (those of a closed queue, for example) as
+  // they would be in line.
+  std::ranges::stable_sort(waiting.value.jobs, {}, [](const auto& job) {
+    return std::pair(job.place > 0 ? job.place : INT64_MAX, -job.priority);
   });
   say("\n" + fitted(jobs_table(waiting.value.jobs)));
   show_others(others.value);

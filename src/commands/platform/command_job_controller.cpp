@@ -104,6 +104,20 @@ plan::Plan plan_of(const engine::ExecutionFolder& folder) {
   return plan;
 }
 
+// How the server reaches its nodes (keys, options of ssh) is in the placement: that is no business
+// of whoever submits a job.
+void leave_out_access(plan::Plan& plan) {
+  std::erase_if(plan.overrides,
+                [](const std::string& text) { return text.starts_with("--set cluster="); });
+}
+
+// The same: without the commands that start the agents, which come first.
+std::string without_agents(const launch::DryRun& execution) {
+  const auto end = execution.text.find("\n\n");
+  if (!execution.json.contains("agents") || end == std::string::npos) return execution.text;
+  return execution.text.substr(end + 2);
+}
+
 // For the server, which shows it to the person about to submit the job.
 int print_plan(const engine::ExecutionFolder& folder) {
   engine::PlanAnswer answer;
@@ -116,9 +130,10 @@ int print_plan(const engine::ExecutionFolder& folder) {
       planned.grace = std::max(planned.grace, plan_case.limits.grace);
     }
     plan.suite_file = folder.suite().filename().string();
+    leave_out_access(plan);
     const launch::DryRun execution =
         launch::describe_run(plan, program_folder(), folder.runs() / plan.run_id);
-    planned.text = plan::render_text(plan) + "\n" + execution.text;
+    planned.text = plan::render_text(plan) + "\n" + without_agents(execution);
     if (const auto task = folder.task()) planned.text += secrets_in_words(task->secrets);
     answer.planned = std::move(planned);
   } catch (const Error& error) {

@@ -19,6 +19,7 @@
 #include "core/text.h"
 #include "jobs/job_array.h"
 #include "jobs/job_store.h"
+#include "lang/language.h"
 
 namespace assay::commands {
 
@@ -148,39 +149,62 @@ struct DeedArguments {
 };
 
 /// "12", or "12-17" for the elements of an array, which have consecutive numbers.
-void add_numbers(const std::string& word, std::vector<jobs::JobId>& to) {
-  const auto dash = word.find('-');
-  const auto first = parse_number<jobs::JobId>(std::string_view(word).substr(0, dash));
-  const auto last = dash == std::string::npos
-                        ? first
-                        : parse_number<jobs::JobId>(std::string_view(word).substr(dash + 1));
-  if (!first || !last || *first < 1 || *first > *last ||
-      *last - *first >= static_cast<jobs::JobId>(jobs::kMaxArrayElements))
-    throw Error(ErrorKind::usage, "'" + printable(word) + "' is neither a job's number nor a range",
-                "JOB", "such as 17, or 17-26 for an array of ten jobs");
-  for (jobs::JobId id = *first; id <= *last; ++id) to.push_back(id);
+std::vector<jobs::JobId> numbers_of(const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    if (!jobs::parse_job_numbers(word))
+      throw Error(ErrorKind::usage,
+                  "'" + printable(word) + "' is neither a job's number nor a range", "JOB",
+                  fmt::format("such as 17, or 17-26 for an array of ten jobs; at most {} at a time",
+                              jobs::kMaxNumbers));
+  auto all = jobs::parse_job_numbers(join(words, ","));
+  if (!all)
+    throw Error(ErrorKind::usage, fmt::format("these are more than {} jobs", jobs::kMaxNumbers),
+                "JOB", "name fewer at a time");
+  return *std::move(all);
 }
 
-// Handles each job separately: a failure with one does not affect the others.
-int do_to_jobs(const DeedArguments& given, const std::string& deed) {
-  const client::Client client = make_client(given.server);
+int refused_job(jobs::JobId id, const std::string& why) {
+  tell_error(fmt::format("assay: error: job {}: {}\n", id, why));
+  return exit_code(ErrorKind::usage);
+}
+
+int do_to_job(const client::Client& client, const DeedArguments& given, jobs::JobId id,
+              const std::string& deed) {
   Json all = Json::array();
   int code = 0;
-  std::vector<jobs::JobId> ids;
-  for (const std::string& word : given.jobs) add_numbers(word, ids);
-  for (const jobs::JobId id : ids) {
-    try {
-      const client::Answer<client::JobDetails> job = client.ask_of(id, deed);
-      all.push_back(job.json);
-      if (!given.server.json())
-        tell(fmt::format("job {} is {}\n", id, printable(job.value.row.state.text)));
-    } catch (const client::Refused& refused) {
-      if (refused.kind() != ErrorKind::usage) throw;
-      tell_error(fmt::format("assay: error: job {}: {}\n", id, refused.message()));
-      code = exit_code(refused.kind());
-    }
+  try {
+    const client::Answer<client::JobDetails> job = client.ask_of(id, deed);
+    all.push_back(job.json);
+    if (!given.server.json())
+      tell(fmt::format("job {} is {}\n", id, printable(job.value.row.state.text)));
+  } catch (const client::Refused& refused) {
+    if (refused.kind() != ErrorKind::usage) throw;
+    code = refused_job(id, refused.message());
   }
   if (given.server.json()) say(dump_pretty({{"jobs", all}}));
+  return code;
+}
+
+// In few requests: there may be thousands. A failure with one does not affect the others.
+int do_to_jobs(const DeedArguments& given, const std::string& deed) {
+  const std::vector<jobs::JobId> ids = numbers_of(given.jobs);
+  const client::Client client = make_client(given.server);
+  if (ids.size() == 1) return do_to_job(client, given, ids.front(), deed);
+  const client::ManyChanged all = client.ask_of_many(join(given.jobs, ","), deed);
+  int code = 0;
+  for (const auto& [id, words] : all.failed) code = refused_job(id, printable(words));
+  if (all.refused > static_cast<std::int64_t>(all.failed.size()))
+    tell_error(fmt::format("assay: error: {} were refused\n", counted(all.refused, "job")));
+  if (given.server.json()) {
+    Json rows = Json::array();
+    for (const auto& [id, state] : all.changed) rows.push_back({{"id", id}, {"state", state}});
+    say(dump_pretty({{"jobs", rows}}));
+    return code;
+  }
+  std::string lines;
+  for (const auto& [id, state] : all.changed)
+    lines += lang::tr(fmt::format("job {} is {}\n", id, printable(state)));
+  say(lines);
   return code;
 }
 

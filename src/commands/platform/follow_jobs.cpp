@@ -176,20 +176,23 @@ void refuse_unknown_rank(const client::JobDetails& job, const std::string& asked
 void print_whole_log(const client::Client& client, jobs::JobId id, const LogOptionsOfJob& options,
                      const std::stop_token& stop) {
   client::LogQuery query;
-  query.from = 1;
   query.rank = options.rank;
   query.attempt = options.attempt;
+  std::string from;
   while (!stop.stop_requested()) {
-    const client::LogText part = client.log_text(id, query);
+    const client::LogText part = client.log_text(id, query, from);
     std::string out;
     for (std::string_view rest = part.text; !rest.empty();) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
-      out.append(printable(line)).append("\n");
-      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      out.append(printable(line));
+      rest.remove_prefix(line.size());
+      if (rest.empty()) break;  // the line goes on in the next part
+      out += '\n';
+      rest.remove_prefix(1);
     }
     say(out);
-    if (!part.next) return;
-    query.from = *part.next;
+    if (part.next.empty()) return;
+    from = part.next;
   }
 }
 

@@ -5,6 +5,7 @@
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "launch/agents/launcher.h"
+#include "rendezvous/ranks.h"
 
 namespace assay::commands {
 
@@ -19,14 +20,21 @@ std::vector<std::string> on_host(const plan::Plan& plan, const plan::Host& host,
   return launch::make_launcher(plan.cluster, program_folder())->shell_command(host.name, command);
 }
 
+// As the ranks of the host find it.
+std::string folder_on(const plan::Host& host, const std::string& workdir) {
+  plan::CasePlan any;
+  any.workdir = workdir;
+  return rendezvous::workdir_on(any, host.name);
+}
+
 }  // namespace
 
 RemoteCode::RemoteCode(const plan::Plan& plan, const std::filesystem::path& from, std::string to)
     : plan_(plan), to_(std::move(to)) {
   CommandOptions options;
   options.timeout = kCopyLimit;
-  const std::string folder = shell_quote(to_);
   for (const plan::Host& host : plan_.cluster.hosts) {
+    const std::string folder = shell_quote(folder_on(host, to_));
     // Creates the folder, because somebody else may be waiting in an existing one.
     const std::string unpack = "mkdir -m 700 " + folder + " && exec tar -xf - -C " + folder;
     const std::string pipeline = "tar -C " + shell_quote(from.string()) + " -cf - . | " +
@@ -52,7 +60,8 @@ void remove_remote_code(const plan::Plan& plan, const std::string& folder) {
   options.timeout = kRemoveLimit;
   for (const plan::Host& host : plan.cluster.hosts) {
     try {
-      (void)run_command(on_host(plan, host, "rm -rf -- " + shell_quote(folder)), options);
+      const std::string remove = "rm -rf -- " + shell_quote(folder_on(host, folder));
+      (void)run_command(on_host(plan, host, remove), options);
     } catch (const Error&) {
       // Stays on an unreachable host.
     }

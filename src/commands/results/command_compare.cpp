@@ -71,23 +71,46 @@ bool is_on_server(std::string_view text) {
   return text.starts_with(kJobSide) || text.starts_with(kTestSide);
 }
 
-judge::RunResult fetched(const client::Client& client, std::string_view text) {
-  const std::string where(text);
-  if (text.starts_with(kTestSide)) {
-    const std::string id(text.substr(kTestSide.size()));
-    const bool plain = !id.empty() && std::ranges::all_of(id, [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-';
-    });
-    if (!plain)
-      throw Error(ErrorKind::usage, "not the id of a test: '" + printable(id) + "'", {},
-                  "such as test:20261115-ab3dE9");
-    return report::read_result(client.pushed_result(id), where);
-  }
+std::string test_of(std::string_view text) {
+  std::string id(text.substr(kTestSide.size()));
+  const bool plain = !id.empty() && std::ranges::all_of(id, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-';
+  });
+  if (!plain)
+    throw Error(ErrorKind::usage, "not the id of a test: '" + printable(id) + "'", {},
+                "such as test:20261115-ab3dE9");
+  return id;
+}
+
+jobs::JobId job_of(std::string_view text) {
   const auto id = parse_number<jobs::JobId>(text.substr(kJobSide.size()), 1);
   if (!id)
-    throw Error(ErrorKind::usage, "not the number of a job: '" + printable(where) + "'", {},
-                "such as job:12");
-  return report::read_result(client.result(*id), where);
+    throw Error(ErrorKind::usage, "not the number of a job: '" + printable(std::string(text)) + "'",
+                {}, "such as job:12");
+  return *id;
+}
+
+bool is_fetched(const std::string& text) {
+  std::error_code ec;
+  return is_on_server(text) && !std::filesystem::exists(text, ec);
+}
+
+// A mistake is said whether there is a server or not.
+void check_names(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    if (!is_fetched(text)) continue;
+    for (const std::string_view part : split(std::string_view(text), ',')) {
+      if (part.starts_with(kTestSide)) (void)test_of(part);
+      if (part.starts_with(kJobSide)) (void)job_of(part);
+    }
+  }
+}
+
+judge::RunResult fetched(const client::Client& client, std::string_view text) {
+  const std::string where(text);
+  if (text.starts_with(kTestSide))
+    return report::read_result(client.pushed_result(test_of(text)), where);
+  return report::read_result(client.result(job_of(text)), where);
 }
 
 // Jobs and pushed runs of the platform, as its server has judged them.
@@ -117,8 +140,7 @@ std::vector<compare::Side> read_sides(const std::vector<std::string>& texts,
   std::mutex mutex;
   std::vector<compare::Side> sides(texts.size());
   run_parallel(texts.size(), kSidesAtOnce, {}, [&](std::size_t i, const std::stop_token&) {
-    std::error_code ec;
-    if (is_on_server(texts[i]) && !std::filesystem::exists(texts[i], ec)) {
+    if (is_fetched(texts[i])) {
       sides[i] = fetched_side(server, texts[i]);
       return;
     }
@@ -148,6 +170,7 @@ int run_compare(const CompareArguments& arguments) {
   options.invalid_too = arguments.invalid_too;
   std::vector<std::string> texts{arguments.base};
   texts.insert(texts.end(), arguments.others.begin(), arguments.others.end());
+  check_names(texts);
   // Never destroyed: the process ends now, and taking thousands of cases apart would take a tenth
   // of the whole time.
   static const auto* const kSides =

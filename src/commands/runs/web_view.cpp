@@ -113,7 +113,7 @@ struct WebView::State {
   serve::HttpResponse download(std::optional<int> rank) {
     constexpr std::size_t kMostBytes = 64U << 20;
     std::string text;
-    std::int64_t from = 1;
+    live::TextPlace from;
     while (text.size() < kMostBytes) {
       const std::string more = live.log_text(rank, from);
       if (more.empty()) break;

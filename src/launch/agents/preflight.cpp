@@ -272,7 +272,8 @@ class Preflight {
         if (!seen.insert(rank.argv.front()).second) continue;
         const auto own = rank.env.find("PATH");
         const auto common = commands.env.find("PATH");
-        out.push_back({plan_case.name, rank.argv.front(), plan_case.workdir,
+        out.push_back({plan_case.name, rank.argv.front(),
+                       rendezvous::workdir_on(plan_case, fleet_.host(node)),
                        own != rank.env.end()          ? own->second
                        : common != commands.env.end() ? common->second
                                                       : ""});

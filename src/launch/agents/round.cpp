@@ -173,7 +173,7 @@ asio::awaitable<void> Round::identify() {
     for (auto& [name, value] : first.env) query.env[name] = std::move(value);
     // What no file may hold: the answer is written down, whatever the variable is called.
     for (const auto& [name, value] : placement_.env) query.env[name] = kHiddenValue;
-    query.workdir = plan_case.workdir;
+    query.workdir = rendezvous::workdir_on(plan_case, host(node));
     query.data = plan_case.data_paths;
     if (plan_case.container) query.image_query = rendezvous::image_query(*plan_case.container);
     if (!query.workdir.empty()) executed_[node]["workdir"] = query.workdir;
@@ -212,7 +212,7 @@ agent::RoundRequest Round::request_for(int node) {
   request.fresh = !launcher_.traits().shares_files;
   if (launcher_.traits().shares_files && !launcher_.traits().one_machine)
     request.shared_file = context_.run.path() / layout::kPlan;
-  request.workdir = plan_case.workdir;
+  request.workdir = rendezvous::workdir_on(plan_case, host(node));
   request.files = placement_.files;
   rendezvous::NodeCommands commands =
       rendezvous::resolve_node(plan_, plan_case, placement_, node, request.directory);

@@ -20,7 +20,14 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class JobCommands : public PlatformTest {};
+class JobCommands : public PlatformTest {
+ protected:
+  void drain_the_node() {
+    const Json nodes = parse_json_or_null(assay({"nodes", "--format", "json"}).out);
+    const std::string name = text_at(list_at(nodes, "nodes").at(0), "name");
+    EXPECT_EQ(assay({"nodes", "drain", name, "--reason", "a test"}).status.code, 0);
+  }
+};
 
 TEST_F(JobCommands, ACommandIsSubmittedFollowedAndJudged) {
   const CommandResult result = assay({"submit", "--command", "echo hello from rank $RANK", "--name",
@@ -92,6 +99,9 @@ TEST_F(JobCommands, JobsAreComparedByNumberAlsoWithPushedRunsAndRunsHere) {
   EXPECT_THAT(compared.out, AllOf(HasSubstr(base), HasSubstr(test), HasSubstr("probe")));
   EXPECT_THAT(assay({"compare", base, "job:999"}).err, HasSubstr("no such job"));
   EXPECT_THAT(assay({"compare", base, "job:x"}).err, HasSubstr("not the number of a job"));
+  EXPECT_THAT(assay({"compare", "job:x", base, "--server", "http://127.0.0.1:1"}).err,
+              HasSubstr("not the number of a job: 'job:x'"))
+      << "no server is asked for that";
   EXPECT_THAT(assay({"compare", base, "test:../x"}).err, HasSubstr("not the id of a test"));
   EXPECT_THAT(assay({"compare", base, base + "," + base}).err, HasSubstr("named twice"));
 }
@@ -263,6 +273,41 @@ TEST_F(JobCommands, AJobWaitsForTheOneBeforeIt) {
   EXPECT_THAT(refused.err, HasSubstr(fmt::format("can never run: job {} has not finished", first)));
 }
 
+TEST_F(JobCommands, ManyJobsAreCancelledAtOnce) {
+  drain_the_node();
+  const CommandResult made = assay({"submit", "--yes", "--no-code", "--command", "true", "--array",
+                                    "1-300", "--format", "json"});
+  ASSERT_EQ(made.status.code, 0) << made.err;
+  const CommandResult cancelled = assay({"cancel", "3-250", "999"});
+  EXPECT_EQ(cancelled.status.code, 2);
+  EXPECT_THAT(cancelled.err, HasSubstr("job 999: there is no job 999"));
+  EXPECT_THAT(cancelled.out, AllOf(HasSubstr("job 3 is killed"), HasSubstr("job 250 is killed")));
+  const Json paused =
+      parse_json_or_null(assay({"pause", "1", "2,251-300", "--format", "json"}).out);
+  ASSERT_EQ(list_at(paused, "jobs").size(), 52U);
+  EXPECT_EQ(text_at(list_at(paused, "jobs").at(0), "state"), "paused");
+  EXPECT_TRUE(becomes(251, "paused"));
+}
+
+TEST_F(JobCommands, WhoWaitsInAClosedQueueIsListedInOrder) {
+  drain_the_node();
+  stop_server();
+  const fs::path file = folder_ / "tester/cluster.json";
+  Json cluster = parse_json(read_file(file), file.string());
+  for (Json& queue : cluster["queues"]) queue["closed"] = true;
+  write_file_atomic(file, dump_pretty(cluster));
+  start_server();
+  (void)submit({"--command", "true", "--name", "the-first"});
+  (void)submit({"--command", "true", "--name", "the-second"});
+  (void)submit({"--command", "true", "--name", "the-urgent", "--priority", "200"});
+  const std::string shown = assay({"queue", "default"}).out;
+  const std::size_t urgent = shown.find("the-urgent");
+  const std::size_t first = shown.find("the-first");
+  const std::size_t second = shown.find("the-second");
+  EXPECT_LT(urgent, first) << shown;
+  EXPECT_LT(first, second) << shown;
+}
+
 TEST_F(JobCommands, TheClusterIsShownAndDrained) {
   const CommandResult nodes = assay({"nodes", "--format", "json"});
   const std::string node = text_at(list_at(parse_json_or_null(nodes.out), "nodes").at(0), "name");
@@ -270,6 +315,7 @@ TEST_F(JobCommands, TheClusterIsShownAndDrained) {
   EXPECT_THAT(assay({"nodes"}).out, HasSubstr("drained by admin: new fan"));
   const long id = submit({"--command", "true"});
   EXPECT_THAT(assay({"queue"}).out, AllOf(HasSubstr("default"), HasSubstr("0 can be used now")));
+  EXPECT_THAT(assay({"job", std::to_string(id)}).out, HasSubstr("is drained ('new fan')"));
   EXPECT_EQ(assay({"nodes", "undrain", node}).status.code, 0);
   EXPECT_TRUE(becomes(id, "finished"));
   EXPECT_THAT(assay({"usage"}).out, HasSubstr("admin"));

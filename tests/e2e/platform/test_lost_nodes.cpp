@@ -163,6 +163,36 @@ TEST_F(LostNodes, WhoFollowsAJobOfTwoNodesGetsEveryLineOnce) {
   }
 }
 
+// Both are this machine, with one /tmp.
+TEST_F(LostNodes, AJobWithCodeRunsOnNodesThatShareTmp) {
+  fs::create_directories(folder_ / "code");
+  write("code/hello.sh", "echo $RANK is in $PWD; echo $RANK > own; sleep 1; echo own: $(cat own)");
+  const CommandResult result =
+      assay({"submit", "--yes", "--code", (folder_ / "code").string(), "--nodes", "2", "--procs",
+             "1", "--follow", "--command", "sh hello.sh"},
+            std::chrono::seconds(150));
+  EXPECT_EQ(result.status.code, 0) << result.out << result.err;
+  for (const int rank : {0, 1}) {
+    const std::string mark = fmt::format("[{0}] {0} is in ", rank);
+    const auto at = result.out.find(mark);
+    ASSERT_NE(at, std::string::npos) << result.out;
+    const std::string folder =
+        result.out.substr(at + mark.size(), result.out.find('\n', at) - at - mark.size());
+    EXPECT_TRUE(folder.ends_with(fmt::format("-n{}", rank + 1))) << folder;
+    EXPECT_THAT(result.out, ::testing::HasSubstr(fmt::format("[{0}] own: {0}\n", rank)));
+    EXPECT_FALSE(fs::exists(folder)) << "it goes with the job";
+  }
+}
+
+TEST_F(LostNodes, APlanDoesNotSayHowTheServerReachesItsNodes) {
+  const CommandResult plan =
+      assay({"submit", "--no-code", "--dry-run", "--nodes", "2", "--command", "true"});
+  EXPECT_EQ(plan.status.code, 0) << plan.err;
+  EXPECT_THAT(plan.out, ::testing::HasSubstr("n2"));
+  EXPECT_THAT(plan.out, ::testing::Not(::testing::HasSubstr("user_key")));
+  EXPECT_THAT(plan.out, ::testing::Not(::testing::HasSubstr("known_hosts")));
+}
+
 TEST_F(LostNodes, WhoFollowsTheLogOfAJobThatWaitsGetsItAll) {
   const long first = submit({"--nodes", "2", "--command", "sleep 5"});
   const long second = submit({"--nodes", "2", "--procs", "1", "--command", "echo here is $RANK"});

@@ -1,5 +1,6 @@
 #include "e2e/tester/tester_process.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <stdexcept>
@@ -22,8 +23,10 @@ namespace assay::serve {
 namespace fs = std::filesystem;
 
 TesterProcess::TesterProcess(const fs::path& folder, const std::vector<std::string>& more) {
-  std::vector<std::string> words{ASSAY_BIN_DIR "/assay", "serve",  "--listen",
-                                 "127.0.0.1:0",          "--data", (folder / "tester").string()};
+  std::vector<std::string> words{ASSAY_BIN_DIR "/assay", "serve", "--data",
+                                 (folder / "tester").string()};
+  if (std::ranges::find(more, "--listen") == more.end())
+    words.insert(words.end(), {"--listen", "127.0.0.1:0"});
   words.insert(words.end(), more.begin(), more.end());
   const std::string errors = (folder / "tester.err").string();
   Child child = spawn({.argv = std::move(words),

@@ -63,6 +63,29 @@ TEST(Scheduler, WhatIsNotApprovedIsNotInLineButMayBeBroken) {
   EXPECT_EQ(decision.broken[0].of, 8);
 }
 
+TEST(Scheduler, WhatABarredOwnerHasWaitingDoesNotStart) {
+  Snapshot snapshot;
+  snapshot.nodes = nodes_of(4, 8);
+  snapshot.queued = {request_of(1, 1, 8), request_of(2, 1, 8), request_of(3, 1, 8)};
+  snapshot.queued[0].user = "ann";
+  snapshot.queued[0].team = "vis";
+  snapshot.queued[1].user = "ann";
+  snapshot.queued[1].team = "speech";
+  snapshot.queued[2].user = "bob";
+  snapshot.queued[2].team = "";
+  snapshot.barred = {{PendingKind::owner_disabled, "bob", ""},
+                     {PendingKind::owner_left_team, "ann", "vis"}};
+  for (const bool hand_over : {false, true}) {
+    SchedulerOptions options = kExact;
+    options.hand_over = hand_over;
+    const Decision decision = decide_now(snapshot, options);
+    EXPECT_THAT(started(decision), ElementsAre(2));
+    EXPECT_EQ(why(decision, 1), "ann is no longer in team vis");
+    EXPECT_EQ(why(decision, 3), "its owner, bob, is disabled");
+    EXPECT_EQ(waiting(decision, 3).place, 0) << "nobody waits behind it";
+  }
+}
+
 TEST(Scheduler, WhereTheEngineDecidesOnlyWhatComesFirstIsWaitedFor) {
   Snapshot snapshot;  // without nodes: they are none of its business
   snapshot.queues = {{.name = "default"}, {.name = "night", .closed = true}};
@@ -357,16 +380,29 @@ TEST(Scheduler, AJobMakesNoRoomForOneThatItWouldStandBeforeInLine) {
   EXPECT_THAT(decide_now(snapshot).preemptions, SizeIs(1));
 }
 
+TEST(Scheduler, OfManyNodesThatAreAwayTheFirstAreNamed) {
+  Snapshot snapshot;
+  snapshot.nodes = nodes_of(5, 8);
+  for (ClusterNode& node : snapshot.nodes) node.available = false;
+  snapshot.nodes[1].drained = true;
+  snapshot.queued = {request_of(1, 1, 8)};
+  EXPECT_EQ(why(decide_now(snapshot), 1),
+            "asks for 1 node with 8 devices; of the cluster's 5 nodes of that size, 0 can be used "
+            "now: n1 is lost, n2 is drained, n3 is lost, and 2 more");
+}
+
 TEST(Scheduler, ADrainedNodeGetsNothingNew) {
   Snapshot snapshot;
   snapshot.nodes = nodes_of(2, 8);
   snapshot.nodes[0].available = false;
+  snapshot.nodes[0].drained = true;
+  snapshot.nodes[0].reason = "a new disk";
   snapshot.queued = {request_of(1, 2, 8), request_of(2, 1, 8)};
   Decision decision = decide_now(snapshot);
   EXPECT_THAT(nodes_of_start(decision, 2), ElementsAre("n2"));
   EXPECT_EQ(why(decision, 1),
             "asks for 2 nodes with 8 devices each; of the cluster's 2 nodes of "
-            "that size, 1 can be used now");
+            "that size, 1 can be used now: n1 is drained ('a new disk')");
   snapshot.nodes[0].available = true;
   EXPECT_THAT(started(decide_now(snapshot)), ElementsAre(1));
 }
@@ -422,7 +458,7 @@ TEST(Scheduler, AJobStaysAwayUntilItsTime) {
   snapshot.nodes = nodes_of(1, 8);
   snapshot.queued = {request_of(1, 1, 8)};
   snapshot.queued[0].not_before_ns = kNow + kSecondNs;
-  EXPECT_EQ(why(decide_now(snapshot), 1), "does not start before 1970-01-01T00:16:41Z");
+  EXPECT_EQ(why(decide_now(snapshot), 1), "does not start before 1970-01-01 00:16:41 UTC");
   EXPECT_EQ(decide_now(snapshot).wake_ns, kNow + kSecondNs);
   EXPECT_THAT(started(decide(snapshot, kExact, kNow + kSecondNs)), ElementsAre(1));
 }

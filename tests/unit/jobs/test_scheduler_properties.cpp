@@ -262,6 +262,10 @@ bool needs_somebody(const Pending& pending) {
     case PendingKind::no_such_type:
     case PendingKind::too_large:
     case PendingKind::drained:
+    case PendingKind::owner_disabled:
+    case PendingKind::owner_removed:
+    case PendingKind::owner_is_viewer:
+    case PendingKind::owner_left_team:
       return true;
     case PendingKind::team_quota:
     case PendingKind::user_quota:

@@ -348,11 +348,69 @@ TEST_F(ConsoleTest, TheTextToBeKeptHasAllLines) {
   run_.append(RunFolder::log(0), "a\nb\n");
   run_.append(RunFolder::log(1), "c\n");
   look();
-  std::int64_t from = 1;
+  TextPlace from;
   EXPECT_THAT(console_.text(std::nullopt, from), HasSubstr("[1] c\n"));
   EXPECT_EQ(console_.text(std::nullopt, from), "");
-  from = 1;
+  from = {};
   EXPECT_EQ(console_.text(0, from), "a\nb\n");
+}
+
+// What text() gives in so many bytes at a time.
+std::string all_text(Console& console, std::optional<int> rank, std::size_t most) {
+  std::string out;
+  TextPlace from;
+  for (int parts = 0; parts < 1000; ++parts) {
+    // As another request would come back.
+    from = *parse_text_place(text_of(from));
+    const std::string more = console.text(rank, from, most);
+    if (more.empty()) return out;
+    out += more;
+  }
+  return out;
+}
+
+TEST_F(ConsoleTest, ALongLineIsWholeInTheTextToBeKept) {
+  std::string chinese;  // a character of three bytes does not end where a piece does
+  while (chinese.size() < 5 * LineIndex::kMaxLine) chinese += "训练";
+  const std::string plain(3 * LineIndex::kMaxLine, 'x');
+  const std::string log = "{\"a\": 1}\n" + chinese + "\nbetween\n" + plain + "\nlast\n";
+  run_.append(RunFolder::log(0), log);
+  look();
+  EXPECT_GT(texts({.rank = 0}).size(), 5U) << "a page has it in pieces";
+  for (const std::size_t most : {std::size_t{1} << 16, 200'000UL, Console::kMaxAnswer})
+    EXPECT_EQ(all_text(console_, 0, most), log) << most;
+}
+
+TEST_F(ConsoleTest, ALongLineStaysWholeBesideThoseOfOtherRanks) {
+  run_.hold();
+  const std::string half(2 * LineIndex::kMaxLine, 'x');
+  for (int i = 0; i < 2; ++i) {  // what comes meanwhile of the other one lies between its pieces
+    run_.append(RunFolder::log(0), half);
+    run_.append(RunFolder::log(1), fmt::format("other {}\n", i));
+    look();
+  }
+  run_.append(RunFolder::log(0), "end\nnext\n");
+  look();
+  const std::string text = all_text(console_, std::nullopt, Console::kMaxAnswer);
+  EXPECT_THAT(text, HasSubstr("[0] " + half + half + "end\n"));
+  EXPECT_THAT(text, HasSubstr("[1] other 0\n"));
+  EXPECT_THAT(text, HasSubstr("[1] other 1\n"));
+  EXPECT_THAT(text, HasSubstr("[0] next\n"));
+  EXPECT_EQ(text.size(), 2 * half.size() + 8 + 2 * 12 + 9);
+}
+
+TEST_F(ConsoleTest, ALineThatIsLongerThanAPartGoesOnInTheNext) {
+  const std::string line(10 * LineIndex::kMaxLine, 'x');
+  run_.append(RunFolder::log(0), "before\n" + line + "\n");
+  look();
+  TextPlace from;
+  EXPECT_EQ(console_.text(0, from, 300'000), "before\n");
+  EXPECT_EQ(text_of(from), "2");
+  const std::string part = console_.text(0, from, 300'000);
+  EXPECT_LE(part.size(), 300'000U);
+  EXPECT_EQ(part.find('\n'), std::string::npos);
+  EXPECT_EQ(text_of(from), "2.4");
+  EXPECT_FALSE(parse_text_place("2.x"));
 }
 
 TEST_F(ConsoleTest, AnEmptyFolderHasNoLines) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "platform/owner_standing.h"
 #include "rest/rest.h"
 #include "temporary_folder.h"
 
@@ -61,7 +62,10 @@ class RestWorld : public ::testing::Test {
        .code = [this](const std::string& id) { return code_.folder_of(id); },
        .secret = [this](
                      const std::string& owner, const std::string& team,
-                     const std::string& name) { return accounts_.secret_for(owner, team, name); }},
+                     const std::string& name) { return accounts_.secret_for(owner, team, name); },
+       .barred = [this](
+                     const std::string& owner,
+                     const std::string& team) { return platform::barred(accounts_, owner, team); }},
       std::make_unique<IdleEngine>()};
   EventHub events_;
   OpenStreams streams_;

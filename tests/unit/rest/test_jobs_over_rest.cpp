@@ -566,5 +566,45 @@ TEST_F(JobsOverRest, MetricsAreForPrometheus) {
                         "\"201\"} 1\n"));
 }
 
+TEST_F(JobsOverRest, ManyAreStoppedInOneRequest) {
+  const auto drained = ask({.method = "POST",
+                            .path = "/api/v1/nodes/n1/drain",
+                            .as = "root",
+                            .body = {{"reason", "a test"}}});
+  ASSERT_EQ(drained.status, 200);
+  const jobs::JobId anns = job_of("ann", "vision");
+  const jobs::JobId bobs = job_of("bob", "vision");
+  const jobs::JobId eves = job_of("eve", "speech");
+  const jobs::JobId last = job_of("ann", "vision");
+  const std::string range = fmt::format("{}-{}", anns, last + 1);
+  const Json answer =
+      json({.method = "POST", .path = "/api/v1/jobs/kill", .as = "ann", .body = {{"jobs", range}}});
+  EXPECT_EQ(answer["changed"], 2);
+  EXPECT_EQ(answer["refused"], 3);
+  EXPECT_EQ(answer["jobs"][0], (Json{{"id", last}, {"state", "killed"}})) << "the latest first";
+  EXPECT_TRUE(answer["next"].is_null());
+  std::map<jobs::JobId, std::string> why;
+  for (const Json& one : answer["failed"]) why[one["id"]] = one["words"];
+  EXPECT_EQ(why[bobs], fmt::format("you may not stop job {}", bobs));
+  EXPECT_EQ(why[eves], fmt::format("there is no job {}", eves)) << "not more than of any other";
+  EXPECT_EQ(why[last + 1], fmt::format("there is no job {}", last + 1));
+  EXPECT_EQ(platform_.find(anns)->job.life.state, jobs::State::killed);
+  EXPECT_NE(platform_.find(bobs)->job.life.state, jobs::State::killed);
+  for (const char* wrong : {"", "x", "3-1", "1-99999999"})
+    EXPECT_EQ(
+        ask({.method = "POST", .path = "/api/v1/jobs/kill", .as = "ann", .body = {{"jobs", wrong}}})
+            .status,
+        400)
+        << wrong;
+}
+
+TEST_F(JobsOverRest, TheAuditLogNamesTheJobThatWasMadeAndLeavesOutPreviews) {
+  for (const char* path : {"/api/v1/jobs/preview", "/api/v1/jobs"})
+    (void)ask({.method = "POST", .path = path, .as = "ann", .body = submission()});
+  const Json deeds = json({.path = "/api/v1/audit", .as = "root"})["deeds"];
+  ASSERT_EQ(deeds.size(), 1U);
+  EXPECT_EQ(deeds[0]["subject"], "POST /api/v1/jobs: job 1");
+}
+
 }  // namespace
 }  // namespace assay::rest

@@ -237,6 +237,37 @@ TEST_F(LiveOverRest, ALogIsDownloadedAsText) {
   EXPECT_THAT(header(response, "Content-Disposition"), HasSubstr("-rank0.log"));
 }
 
+TEST_F(LiveOverRest, ALineThatIsLongerThanAPartIsWholeInTheEnd) {
+  const std::string job = job_with_run();
+  const std::string whole =
+      "before\n" + std::string(300'000, 'x') + "\nbetween\n" + std::string(100'000, 'y') + "\n";
+  write_file_atomic(run_folder(job) / "main/round1/n1_noderank0/rank0.out.log", whole);
+  std::string all;
+  std::string from = "1";
+  while (!from.empty() && all.size() <= whole.size()) {
+    const auto part = get(job + "/log/download?attempt=1&rank=0&most=131072&from=" + from);
+    ASSERT_EQ(part.status, 200);
+    EXPECT_LE(part.body.size(), 131072U);
+    from = header(part, "X-Assay-Next");
+    std::string text = part.body;
+    if (!from.empty() && from.find('.') == std::string::npos)
+      text.erase(text.rfind('\n', text.size() - 2) + 1);
+    all += text;
+  }
+  EXPECT_EQ(all, whole);
+  EXPECT_EQ(get(job + "/log/download?attempt=1&from=x").status, 400);
+}
+
+TEST_F(LiveOverRest, ARankThatThereIsNotIsNamed) {
+  const std::string job = job_with_run();
+  for (const char* what : {"/log", "/log/stream", "/log/download"}) {
+    const auto answer = get(job + what + "?attempt=1&rank=99");
+    EXPECT_EQ(answer.status, 404) << what;
+    EXPECT_THAT(answer.body, AllOf(HasSubstr("no_rank"), HasSubstr("has no rank 99"),
+                                   HasSubstr("it has one rank: 0")));
+  }
+}
+
 TEST_F(LiveOverRest, APartOfALogHasNoMoreBytesThanWasAsked) {
   const std::string job = job_with_run();
   std::string whole;

@@ -33,7 +33,7 @@ TEST_F(PoliciesOverRest, IdleLimitsAreChangedAndTakenAway) {
   EXPECT_EQ(put("idle", {{"warn_s", 600}, {"stop_s", 1800}}).status, 200);
   EXPECT_EQ(json({.path = path, .as = "vic"})["warn_s"], 600);
   EXPECT_EQ(platform_.settings().idle.stop_s, 1800);
-  EXPECT_EQ(put("idle", Json::object()).status, 200);
+  EXPECT_EQ(put("idle", {{"warn_s", 0}, {"stop_s", 0}}).status, 200);
   EXPECT_EQ(platform_.settings().idle.stop_s, 0);
 }
 
