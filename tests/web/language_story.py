@@ -37,9 +37,11 @@ def main(pages):
             left = browser.js('[...document.querySelectorAll("h2, section:not(.evidence) th")].map(e => e.textContent.trim()).filter(t => /^[A-Z][a-z]+$/.test(t) && t !== "Assay" && t !== "Rank")')
             assert not left, f'{page} still has the headings {left}'
 
-            # It is remembered, and leads back to what was there.
-            browser.open(Path(page).resolve().as_uri())
-            browser.wait('button.language', 'English')
+            # It is remembered, and leads back to what was there. The browser may take a moment to store it.
+            def is_remembered():
+                browser.open(Path(page).resolve().as_uri())
+                return browser.text('button.language') == 'English'
+            browser.until(is_remembered, 'the language that was chosen')
             assert browser.js(SHOWN) == chinese
             browser.click('button.language')
             browser.wait('button.language', '中文')
