@@ -50,6 +50,11 @@ class SlurmFaults : public SlurmTest {
         return pid;
     return -1;
   }
+  /// Waits: a process that becomes another program has no environment for a moment.
+  [[nodiscard]] pid_t coming_sleeper_on(const std::string& node) const {
+    (void)eventually([&] { return sleeper_on(node) > 0; });
+    return sleeper_on(node);
+  }
   void let_it_end() const { std::ofstream(folder_ / "again") << "go"; }
   [[nodiscard]] std::string reason() const {
     return result()["cases"][0]["rounds"][0]["reason"].get<std::string>();
@@ -59,7 +64,7 @@ class SlurmFaults : public SlurmTest {
 
 TEST_F(SlurmFaults, ARankKilledFromOutsideIsNamed) {
   const pid_t pid = start_and_wait_for_sleepers();
-  const pid_t rank = sleeper_on("n2");
+  const pid_t rank = coming_sleeper_on("n2");
   ASSERT_GT(rank, 0);
   send_signal(rank, SIGKILL);
   const auto status = wait(pid, 60s);
@@ -71,7 +76,7 @@ TEST_F(SlurmFaults, ARankKilledFromOutsideIsNamed) {
 
 TEST_F(SlurmFaults, ASlurmdThatDiesWithItsStepsIsNamedAndTheRunResumes) {
   const pid_t pid = start_and_wait_for_sleepers();
-  const pid_t agent = parent_of(sleeper_on("n2"));
+  const pid_t agent = parent_of(coming_sleeper_on("n2"));
   const pid_t step = parent_of(parent_of(agent));  // the agent has a guardian
   ASSERT_EQ(read_file_or_empty("/proc/" + std::to_string(step) + "/comm"), "slurmstepd\n");
   cluster_.kill("n2");

@@ -51,13 +51,18 @@ class SshFaults : public SshTest {
     return pid;
   }
   [[nodiscard]] pid_t sleeper(int rank) const {
-    for (const pid_t pid : processes_with("sleep " + marker_)) {
-      const std::string environment =
-          '\0' + read_file_or_empty("/proc/" + std::to_string(pid) + "/environ");
-      const std::string variable = '\0' + ("RANK=" + std::to_string(rank)) + '\0';
-      if (environment.find(variable) != std::string::npos) return pid;
-    }
-    return -1;
+    const std::string variable = '\0' + ("RANK=" + std::to_string(rank)) + '\0';
+    pid_t found = -1;
+    // A process that becomes another program has no environment for a moment.
+    (void)eventually([&] {
+      for (const pid_t pid : processes_with("sleep " + marker_)) {
+        const std::string environment =
+            '\0' + read_file_or_empty("/proc/" + std::to_string(pid) + "/environ");
+        if (environment.find(variable) != std::string::npos) found = pid;
+      }
+      return found > 0;
+    });
+    return found;
   }
   [[nodiscard]] fs::path log_of(int rank) const {
     return latest() / "probe/round1" /
