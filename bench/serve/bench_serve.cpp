@@ -98,7 +98,7 @@ INSERT INTO details SELECT jobs.id, submission, life, code FROM jobs, details
   WHERE jobs.id > 2 AND details.job = 2;
 INSERT INTO timeline SELECT jobs.id, number, at_ns, event, from_state, to_state, attempt, who, words
   FROM jobs, timeline WHERE jobs.id > 2 AND timeline.job = 2;
-INSERT INTO usage SELECT id, 1, team, owner, devices, started_ns, ended_ns, device_type, 0, 0
+INSERT INTO usage SELECT id, 1, team, owner, devices, started_ns, ended_ns, device_type, 0, 0, 0
   FROM jobs WHERE id > 2;
 COMMIT;)",
                           jobs_wanted));
