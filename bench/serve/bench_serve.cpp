@@ -302,13 +302,17 @@ void feed_streams(pid_t server, std::uint16_t port, const std::vector<std::strin
       run.grow();
     }
     if (::poll(readers.data(), readers.size(), 50) <= 0) continue;
-    for (pollfd& reader : readers) {
+    for (std::size_t i = 0; i < readers.size(); ++i) {
+      pollfd& reader = readers[i];
       if ((reader.revents & (POLLIN | POLLHUP)) == 0) continue;
       char buffer[65536];
       const ssize_t got = ::recv(reader.fd, buffer, sizeof buffer, MSG_DONTWAIT);
       if (got <= 0) {
-        ++closed;
-        reader.fd = -1;
+        // Beyond a crowd, whom the server has not answered yet makes room; a browser comes again.
+        if (warm) ++closed;
+        open[i] = Connection(port, tokens[i % tokens.size()]);
+        open[i].ask("/api/v1/jobs/1/metrics/stream?attempt=1");
+        reader = {open[i].fd(), POLLIN, 0};
         continue;
       }
       bytes += static_cast<std::size_t>(got);
