@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "core/parse_number.h"
 #include "core/text.h"
 #include "judge/evaluations.h"
 #include "judge/round_context.h"
@@ -217,16 +216,6 @@ void compute_reported(RoundContext& round) {
     round.metrics.add("peak_flops", finished->peak_flops, Origin::reported, "by FINISHED");
 }
 
-namespace {
-
-// Steps keep their loss in single precision; the shortest number that stands for it is the one
-// that was printed, as far as it goes.
-double as_printed(float number) {
-  return parse_number<double>(fmt::format("{}", number)).value_or(number);
-}
-
-}  // namespace
-
 void compute_losses(RoundContext& round) {
   for (const RankEvidence& rank : round.evidence.ranks) {
     if (rank.log.tracks.empty()) continue;
@@ -234,11 +223,11 @@ void compute_losses(RoundContext& round) {
     const auto known = [](const Step& step) { return std::isfinite(step.loss); };
     const auto first = std::ranges::find_if(steps, known);
     if (first == steps.end()) continue;
-    round.metrics.add("loss_first", as_printed(first->loss));
+    round.metrics.add("loss_first", first->loss);
     const bool broken = rank.log.nonfinite_losses > 0 && !known(steps.back());
     if (!broken) {
       const auto last = std::find_if(steps.rbegin(), steps.rend(), known);
-      round.metrics.add("loss_last", as_printed(last->loss));
+      round.metrics.add("loss_last", last->loss);
     }
     return;
   }

@@ -24,10 +24,9 @@ struct Difference {
 };
 
 /// Numbers with a smaller relative difference count as equal. The same build computes the same bits
-/// from the same evidence, but another compiler or processor may round sums differently, and
-/// earlier versions kept losses in single precision; 1e-7 is above both, and ten thousand times
-/// below what a benchmark can distinguish.
-inline constexpr double kRelativeTolerance = 1e-7;
+/// from the same evidence, but another compiler or processor may round sums differently; 1e-9 is
+/// far above that, and a million times below what a benchmark can distinguish.
+inline constexpr double kRelativeTolerance = 1e-9;
 
 /// Compares every verdict, status and metric of `claim` with `recomputed`. Metrics that only the
 /// recomputed result has are not a difference, because a newer judge may know more; an omitted

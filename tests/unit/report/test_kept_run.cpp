@@ -30,9 +30,7 @@ void compare(const Json& kept, const Json& now, const std::string& place,
   if (kept.is_number() && now.is_number()) {
     const double a = kept.get<double>();
     const double b = now.get<double>();
-    // Losses are of single precision: then with its rounding, now as the shortest number for it.
-    const double tolerated = place.find("/loss_") == std::string::npos ? 1e-9 : 1e-7;
-    if (std::abs(a - b) > tolerated * std::max(std::abs(a), std::abs(b)))
+    if (std::abs(a - b) > 1e-9 * std::max(std::abs(a), std::abs(b)))
       differences.push_back(fmt::format("{}: {} is now {}", place, a, b));
   } else if (kept.is_object() && now.is_object()) {
     for (const auto& [key, value] : kept.items())
